@@ -1,0 +1,54 @@
+//! `cargo xtask goldens`: the only command that writes `goldens/`.
+
+use anyhow::{Result, bail};
+use xshell::cmd;
+
+use crate::process;
+use crate::workspace::Workspace;
+
+/// Runs the golden tests in the mode that writes what they see.
+///
+/// # Errors
+///
+/// Refuses in continuous integration: a golden is a promise, and only a person may change one.
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
+    if is_continuous_integration(std::env::var("CI").ok().as_deref()) {
+        bail!("CI is set, and continuous integration never writes goldens: run this locally");
+    }
+    let shell = &workspace.shell;
+    process::run(
+        cmd!(shell, "cargo test --package piton-contracts --no-fail-fast")
+            .env("INSTA_UPDATE", "always")
+            .env_remove("INSTA_FORCE_PASS"),
+    )?;
+    process::run(cmd!(shell, "git status --short -- goldens"))?;
+    eprintln!("a golden change is a commit of its own, with a line in CHANGELOG.md");
+    Ok(())
+}
+
+fn is_continuous_integration(variable: Option<&str>) -> bool {
+    !matches!(variable, None | Some("" | "0" | "false"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn continuous_integration_is_recognised() {
+        let check = |variable, expected| {
+            assert_eq!(
+                is_continuous_integration(variable),
+                expected,
+                "CI={variable:?}"
+            );
+        };
+        check(None, false);
+        check(Some(""), false);
+        check(Some("0"), false);
+        check(Some("false"), false);
+        check(Some("true"), true);
+        check(Some("1"), true);
+        check(Some("yes"), true);
+    }
+}

@@ -1,0 +1,64 @@
+//! Development commands of the workspace: test, ci, fence, bench, goldens.
+//!
+//! Owns the command line; each command has a file of its own. It must not depend on a product
+//! crate: the commands have to work while the product does not compile.
+
+mod bench;
+mod ci;
+mod deny;
+mod fence;
+mod goldens;
+mod no_std;
+mod process;
+mod test;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use crate::process::CommandFailed;
+use crate::workspace::Workspace;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  test [ARGS]    run every test: doc tests, then the suite; ARGS go to the suite's runner
+  ci [STEP]      run every check in order, or one of them
+  fence          check the layers, the owners of dependencies, and tidiness
+  bench [ARGS]   run the benchmarks; ARGS (for example --smoke) go to each of them
+  goldens        write goldens/ anew from what the code does now
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            // A failing runner's own code tells a caller more than a general 1 would.
+            error
+                .downcast_ref::<CommandFailed>()
+                .map_or(ExitCode::FAILURE, CommandFailed::exit_code)
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<()> {
+    let Some((command, rest)) = arguments.split_first() else {
+        bail!("no command given\n\n{USAGE}");
+    };
+    match (command.as_str(), rest) {
+        ("test", rest) => test::run(&Workspace::open()?, test::Profile::Local, rest),
+        ("ci", []) => ci::run_all(&Workspace::open()?),
+        ("ci", [step]) => ci::run_one(&Workspace::open()?, step),
+        ("fence", []) => fence::run(&Workspace::open()?),
+        ("bench", rest) => bench::run(&Workspace::open()?, rest),
+        ("goldens", []) => goldens::run(&Workspace::open()?),
+        ("help" | "--help" | "-h", _) => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        _ => bail!("`{}` is not a command\n\n{USAGE}", arguments.join(" ")),
+    }
+}
