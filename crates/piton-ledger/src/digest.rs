@@ -1,0 +1,146 @@
+//! Owns the two 32-byte digests of a ledger and their text forms. It computes no digest.
+
+use core::fmt;
+use core::str::FromStr;
+
+use crate::serde_text::serde_as_text;
+
+const PREFIX: &str = "blake3:";
+const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+/// The text of a digest is malformed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DigestError {
+    /// The text does not begin with `blake3:`.
+    #[error("a digest begins with `blake3:`")]
+    MissingPrefix,
+    /// The part after the prefix is not 64 characters long.
+    #[error("a digest has 64 hexadecimal digits")]
+    WrongLength,
+    /// A character is not one of `0-9a-f`.
+    #[error("a digest is written in the digits 0-9 and a-f, lower case")]
+    NotLowercaseHex,
+}
+
+/// A 32-byte BLAKE3 digest that commits to every event of a workflow so far.
+///
+/// Its text is `blake3:` and 64 lowercase hexadecimal digits. Bare hexadecimal digits are accepted
+/// on input, because ledgers of the original implementation hold that form.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChainHead([u8; 32]);
+
+impl ChainHead {
+    /// The head of an empty chain: 32 zero bytes.
+    pub const GENESIS: Self = Self([0; 32]);
+
+    /// Wraps the 32 bytes of a digest.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Gives the 32 bytes.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Gives the 64 lowercase hexadecimal digits as ASCII bytes, without a prefix.
+    ///
+    /// This is the form that is hashed: see `docs/chain-format.md`, "Link".
+    pub fn to_hex(self) -> [u8; 64] {
+        to_hex(&self.0)
+    }
+}
+
+impl FromStr for ChainHead {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        from_hex(text.strip_prefix(PREFIX).unwrap_or(text)).map(Self)
+    }
+}
+
+/// A 32-byte BLAKE3 digest of evidence that is stored elsewhere.
+///
+/// Its text is `blake3:` and 64 lowercase hexadecimal digits; no other form is accepted.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlobDigest([u8; 32]);
+
+impl BlobDigest {
+    /// Wraps the 32 bytes of a digest.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Gives the 32 bytes.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl FromStr for BlobDigest {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        let digits = text
+            .strip_prefix(PREFIX)
+            .ok_or(DigestError::MissingPrefix)?;
+        from_hex(digits).map(Self)
+    }
+}
+
+macro_rules! digest_text {
+    ($type:ident) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(PREFIX)?;
+                to_hex(&self.0)
+                    .iter()
+                    .try_for_each(|digit| fmt::Write::write_char(f, char::from(*digit)))
+            }
+        }
+
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($type), "({})"), self)
+            }
+        }
+
+        serde_as_text!(
+            $type,
+            DigestError,
+            "`blake3:` and 64 lowercase hexadecimal digits"
+        );
+    };
+}
+
+digest_text!(ChainHead);
+digest_text!(BlobDigest);
+
+fn to_hex(bytes: &[u8; 32]) -> [u8; 64] {
+    let mut text = [b'0'; 64];
+    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
+        pair[0] = HEX_DIGITS[usize::from(byte >> 4)];
+        pair[1] = HEX_DIGITS[usize::from(byte & 0x0f)];
+    }
+    text
+}
+
+fn from_hex(digits: &str) -> Result<[u8; 32], DigestError> {
+    if digits.len() != 64 {
+        return Err(DigestError::WrongLength);
+    }
+    let mut bytes = [0; 32];
+    for (byte, pair) in bytes.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
+        *byte = (nibble(pair[0])? << 4) | nibble(pair[1])?;
+    }
+    Ok(bytes)
+}
+
+fn nibble(digit: u8) -> Result<u8, DigestError> {
+    match digit {
+        b'0'..=b'9' => Ok(digit.wrapping_sub(b'0')),
+        b'a'..=b'f' => Ok(digit.wrapping_sub(b'a').wrapping_add(10)),
+        _ => Err(DigestError::NotLowercaseHex),
+    }
+}
