@@ -1,5 +1,6 @@
 //! Owns the two 32-byte digests of a ledger and their text forms. It computes no digest.
 
+use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
@@ -91,12 +92,18 @@ impl FromStr for BlobDigest {
 
 macro_rules! digest_text {
     ($type:ident) => {
+        impl $type {
+            /// Appends the text of the digest.
+            pub(crate) fn push_to(self, text: &mut String) {
+                text.push_str(PREFIX);
+                text.push_str(ascii(&to_hex(&self.0)));
+            }
+        }
+
         impl fmt::Display for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(PREFIX)?;
-                to_hex(&self.0)
-                    .iter()
-                    .try_for_each(|digit| fmt::Write::write_char(f, char::from(*digit)))
+                f.write_str(ascii(&to_hex(&self.0)))
             }
         }
 
@@ -116,6 +123,11 @@ macro_rules! digest_text {
 
 digest_text!(ChainHead);
 digest_text!(BlobDigest);
+
+/// Hexadecimal digits are ASCII, so the fallback is never taken.
+fn ascii(digits: &[u8; 64]) -> &str {
+    core::str::from_utf8(digits).unwrap_or_default()
+}
 
 fn to_hex(bytes: &[u8; 32]) -> [u8; 64] {
     let mut text = [b'0'; 64];

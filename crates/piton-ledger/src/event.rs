@@ -185,6 +185,10 @@ pub struct Transition<M: StateMachine> {
 ///
 /// An illegal edge can be neither built nor parsed. Each edge is judged alone: an event need not
 /// continue from the event before it, since moves to non-boundary states are not persisted.
+///
+/// It deserialises from JSON text alone, and not inside an internally tagged, untagged or
+/// flattened type of yours: those buffer values, and an outcome must be read as raw text to stay
+/// exact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransitionEvent<M: StateMachine>(Transition<M>);
 
@@ -231,18 +235,16 @@ impl<M: StateMachine> TransitionEvent<M> {
         let event = &self.0;
         let outcome = event.triggering_outcome.as_str();
         let mut text = String::with_capacity(outcome.len().saturating_add(512));
-        let fields: [(&str, &dyn fmt::Display); 5] = [
-            ("{\"chain_head\":\"", &event.chain_head),
-            ("\",\"evidence_digest\":\"", &event.evidence_digest),
-            ("\",\"next_state_id\":\"", &event.next_state_id.slug()),
-            ("\",\"prior_state_id\":\"", &event.prior_state_id.slug()),
-            ("\",\"transition_id\":\"", &event.transition_id),
-        ];
-        for (name, value) in fields {
-            text.push_str(name);
-            // Writing to a string can't fail.
-            let _ = fmt::Write::write_fmt(&mut text, format_args!("{value}"));
-        }
+        text.push_str("{\"chain_head\":\"");
+        event.chain_head.push_to(&mut text);
+        text.push_str("\",\"evidence_digest\":\"");
+        event.evidence_digest.push_to(&mut text);
+        text.push_str("\",\"next_state_id\":\"");
+        text.push_str(event.next_state_id.slug());
+        text.push_str("\",\"prior_state_id\":\"");
+        text.push_str(event.prior_state_id.slug());
+        text.push_str("\",\"transition_id\":\"");
+        event.transition_id.push_to(&mut text);
         text.push_str("\",\"triggering_outcome\":");
         text.push_str(outcome);
         text.push_str(",\"workflow_id\":\"");

@@ -1,6 +1,7 @@
 //! Owns the identifiers of a ledger and their grammars. It mints none.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use core::fmt;
 use core::num::NonZeroU64;
 use core::str::FromStr;
@@ -172,17 +173,32 @@ fn crockford_digit(byte: u8) -> Option<u8> {
     )
 }
 
-impl fmt::Display for TransitionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = [b'0'; CROCKFORD_LENGTH];
+impl TransitionId {
+    /// Appends the text of the id.
+    pub(crate) fn push_to(self, text: &mut String) {
+        text.push_str(ascii(&self.to_digits()));
+    }
+
+    fn to_digits(self) -> [u8; CROCKFORD_LENGTH] {
+        let mut digits = [b'0'; CROCKFORD_LENGTH];
         let mut rest = self.0;
-        for slot in text.iter_mut().rev() {
+        for slot in digits.iter_mut().rev() {
             let low = usize::try_from(rest & 31).unwrap_or(0);
             *slot = CROCKFORD[low];
             rest >>= 5;
         }
-        text.iter()
-            .try_for_each(|byte| fmt::Write::write_char(f, char::from(*byte)))
+        digits
+    }
+}
+
+/// Crockford digits are ASCII, so the fallback is never taken.
+fn ascii(digits: &[u8; CROCKFORD_LENGTH]) -> &str {
+    core::str::from_utf8(digits).unwrap_or_default()
+}
+
+impl fmt::Display for TransitionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(ascii(&self.to_digits()))
     }
 }
 

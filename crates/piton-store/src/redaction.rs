@@ -1,19 +1,18 @@
 //! Owns the walk of the secret rules over the strings of an outcome. The rules themselves live in
 //! `piton-redact`.
 
+use piton_ledger::CanonicalJson;
 use piton_ledger::json::{JsonError, Rewrite};
-use piton_ledger::{StateMachine, Transition, TransitionEvent};
 use piton_redact::{Rule, find_secret, is_secret_name, redact_text, redact_whole, rules};
 
 use crate::sealed::Redaction;
 
-/// Gives the event with every secret in its outcome replaced, and what was replaced.
-pub(crate) fn redact<M: StateMachine>(
-    event: &TransitionEvent<M>,
-) -> Result<(Transition<M>, Vec<Redaction>), JsonError> {
+/// Gives an outcome with every secret in it replaced, and what was replaced.
+pub(crate) fn redact(
+    outcome: &CanonicalJson,
+) -> Result<(CanonicalJson, Vec<Redaction>), JsonError> {
     let mut walk = Walk::default();
-    let mut redacted = event.clone().into_transition();
-    redacted.triggering_outcome = redacted.triggering_outcome.rewrite(&mut walk)?;
+    let redacted = outcome.rewrite(&mut walk)?;
     Ok((redacted, walk.into_redactions()))
 }
 

@@ -1,7 +1,7 @@
 //! Owns the one way from a live event to bytes that may be persisted. It writes nothing.
 
 use piton_ledger::json::JsonError;
-use piton_ledger::{EventError, StateMachine, TransitionEvent};
+use piton_ledger::{EventError, StateMachine, Transition, TransitionEvent};
 
 use crate::redaction::{redact, secret_in};
 use crate::sealed::SealedEvent;
@@ -73,14 +73,21 @@ pub fn seal<M: StateMachine>(event: &TransitionEvent<M>) -> Result<SealedEvent, 
                 .collect(),
         });
     }
-    cap(event)?;
+    let cleartext = cap(event)?;
     if let Some(rule) = secret_in(event.workflow_id().as_str()) {
         return Err(SealError::SecretInIdentifier { rule });
     }
-    let (redacted, redactions) = redact(event)?;
-    // The edge is unchanged, so this can't fail for an event that exists.
-    let redacted = TransitionEvent::try_from(redacted).map_err(EventError::from)?;
-    let text = cap(&redacted)?;
+    let (triggering_outcome, redactions) = redact(event.triggering_outcome())?;
+    let text = if redactions.is_empty() {
+        cleartext
+    } else {
+        let transition = Transition {
+            triggering_outcome,
+            ..event.clone().into_transition()
+        };
+        // The edge is unchanged, so this can't fail for an event that exists.
+        cap(&TransitionEvent::try_from(transition).map_err(EventError::from)?)?
+    };
     let read_back = TransitionEvent::<M>::parse(text.as_bytes())?;
     Ok(SealedEvent {
         workflow_id: read_back.workflow_id().clone(),

@@ -115,8 +115,9 @@ fn integer_form<'b>(text: &str, buffer: &'b mut ryu_js::Buffer) -> Result<Form<'
 }
 
 /// Prints the double nearest to this number as ECMAScript does, or nothing if there is none.
+///
+/// The negative zero prints as `0`, as ECMAScript has it.
 fn print_double<'b>(text: &str, buffer: &'b mut ryu_js::Buffer) -> Option<&'b str> {
     let value = text.parse::<f64>().ok().filter(|value| value.is_finite())?;
-    // Adding zero turns the negative zero into the positive one.
-    Some(buffer.format_finite(value + 0.0))
+    Some(buffer.format_finite(value))
 }

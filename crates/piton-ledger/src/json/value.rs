@@ -26,7 +26,8 @@ const VALUE_LEVELS: usize = MAX_LEVELS - 1;
 /// Two values are equal if their texts are. `Debug` shows the length, never the text.
 ///
 /// With `serde_json` it serialises as the JSON it holds, and deserialises from any JSON value,
-/// canonical or not; other formats are not supported.
+/// canonical or not; other formats, and internally tagged, untagged or flattened types, which
+/// buffer values, are not supported.
 ///
 /// # Examples
 ///
@@ -126,11 +127,8 @@ impl<'de> Deserialize<'de> for CanonicalJson {
         let text = raw.get();
         let canonical =
             scan::scan(text.as_bytes(), &mut KeepAll, VALUE_LEVELS).map_err(D::Error::custom)?;
-        match canonical {
-            // Nothing was left out either, so the raw text is canonical and its box can stay.
-            Cow::Borrowed(kept) if kept.len() == text.len() => Ok(Self(raw)),
-            Cow::Borrowed(kept) => Ok(hold(String::from(kept))),
-            Cow::Owned(text) => Ok(hold(text)),
-        }
+        // Text that is canonical already stays in the box it came in.
+        let other = (canonical != text).then(|| canonical.into_owned());
+        Ok(other.map_or(Self(raw), hold))
     }
 }
