@@ -1,0 +1,166 @@
+//! Fixes which reads a verification makes, and in which order: pin, one snapshot, and one look at
+//! it for a repeated head when a row does not link.
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+
+use piton_ledger::{ChainHead, VulnState, WorkflowId};
+use piton_store::{
+    Appended, CheckpointStore, ExpectedHead, PersistedChain, PersistedRow, SealedEvent, StoreError,
+    Stored, Tail,
+};
+use piton_testkit::tamper::altered_head;
+use piton_verify::{Expectations, PinPolicy, ReplayVerifier};
+use support::{block_on, chain};
+
+type Log = Arc<Mutex<Vec<&'static str>>>;
+
+/// A store that notes what is read, and fails where it is told to.
+struct Spy<S> {
+    inner: S,
+    log: Log,
+    fails_at: Option<&'static str>,
+}
+
+struct SpyChain<C> {
+    inner: C,
+    log: Log,
+    fails_at: Option<&'static str>,
+}
+
+fn note(log: &Log, fails_at: Option<&'static str>, what: &'static str) -> Result<(), StoreError> {
+    let mut log = log.lock().expect("no test panics while it notes");
+    if log.last() != Some(&what) {
+        log.push(what);
+    }
+    if fails_at == Some(what) {
+        return Err(StoreError::Closed);
+    }
+    Ok(())
+}
+
+impl<S: CheckpointStore> CheckpointStore for Spy<S> {
+    type Lock = S::Lock;
+    type Chain = SpyChain<S::Chain>;
+
+    async fn append(
+        &self,
+        event: &SealedEvent,
+        expected: ExpectedHead,
+    ) -> Result<Appended, StoreError> {
+        note(&self.log, self.fails_at, "append")?;
+        self.inner.append(event, expected).await
+    }
+
+    async fn iter_persisted_chain(&self, workflow: &WorkflowId) -> Result<Self::Chain, StoreError> {
+        note(&self.log, self.fails_at, "snapshot")?;
+        Ok(SpyChain {
+            inner: self.inner.iter_persisted_chain(workflow).await?,
+            log: Arc::clone(&self.log),
+            fails_at: self.fails_at,
+        })
+    }
+
+    async fn tail_chain_head(&self, workflow: &WorkflowId) -> Result<ChainHead, StoreError> {
+        note(&self.log, self.fails_at, "tail")?;
+        self.inner.tail_chain_head(workflow).await
+    }
+
+    async fn pinned_tail(&self, workflow: &WorkflowId) -> Result<Option<Tail>, StoreError> {
+        note(&self.log, self.fails_at, "pin")?;
+        self.inner.pinned_tail(workflow).await
+    }
+
+    async fn lock(&self, workflow: &WorkflowId) -> Result<S::Lock, StoreError> {
+        note(&self.log, self.fails_at, "lock")?;
+        self.inner.lock(workflow).await
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        self.inner.close().await
+    }
+}
+
+impl<C: PersistedChain> PersistedChain for SpyChain<C> {
+    async fn next_rows(&mut self) -> Result<Vec<PersistedRow>, StoreError> {
+        note(&self.log, self.fails_at, "rows")?;
+        self.inner.next_rows().await
+    }
+
+    async fn count_next_head(&mut self, next_head: &Stored) -> Result<u64, StoreError> {
+        note(&self.log, self.fails_at, "count")?;
+        self.inner.count_next_head(next_head).await
+    }
+}
+
+type Change = fn(&mut [PersistedRow]);
+
+/// Verifies changed rows; gives the reads in order, and whether there was a verdict.
+fn reads(
+    change: Change,
+    pin: PinPolicy,
+    fails_at: Option<&'static str>,
+) -> (Vec<&'static str>, bool) {
+    block_on(async {
+        let chain = chain(4).await;
+        let mut rows = chain.rows.clone();
+        change(&mut rows);
+        let log = Log::default();
+        let spy = Spy {
+            inner: chain.tampered(rows),
+            log: Arc::clone(&log),
+            fails_at,
+        };
+        let expectations = Expectations {
+            pin,
+            expected: None,
+        };
+        let verdict = ReplayVerifier::new(&spy)
+            .verify_against::<VulnState>(&chain.workflow, expectations)
+            .await;
+        let log = log.lock().expect("no test panics while it notes").clone();
+        (log, verdict.is_ok())
+    })
+}
+
+fn unlinked(rows: &mut [PersistedRow]) {
+    rows[1].next_head = altered_head(&rows[1].next_head);
+}
+
+#[test]
+fn the_pin_is_read_before_the_snapshot_opens() {
+    let (log, judged) = reads(|_| {}, PinPolicy::Enforce, None);
+    assert_eq!(log, ["pin", "snapshot", "rows"]);
+    assert!(judged);
+}
+
+#[test]
+fn an_ignored_pin_is_not_read() {
+    let (log, judged) = reads(|_| {}, PinPolicy::Ignore, None);
+    assert_eq!(log, ["snapshot", "rows"]);
+    assert!(judged);
+}
+
+#[test]
+fn a_row_that_does_not_link_costs_one_look_at_the_same_snapshot() {
+    let (log, judged) = reads(unlinked, PinPolicy::Enforce, None);
+    assert_eq!(log, ["pin", "snapshot", "rows", "count"]);
+    assert!(judged);
+}
+
+#[test]
+fn a_row_that_links_costs_no_look() {
+    let altered_prior: Change = |rows| rows[1].prior_head = altered_head(&rows[1].prior_head);
+    let (log, _) = reads(altered_prior, PinPolicy::Enforce, None);
+    assert_eq!(log, ["pin", "snapshot", "rows"]);
+}
+
+#[test]
+fn a_read_that_fails_gives_no_verdict() {
+    for fails_at in ["pin", "snapshot", "rows", "count"] {
+        let (log, judged) = reads(unlinked, PinPolicy::Enforce, Some(fails_at));
+        assert_eq!(log.last(), Some(&fails_at));
+        assert!(!judged, "{fails_at} failed, so nothing is known");
+    }
+}
