@@ -1,0 +1,85 @@
+//! Owns the small alterations that damage is made of. Each keeps the kind of a column, so that
+//! an engine that stores bytes gets bytes.
+
+use piton_chain::link;
+use piton_ledger::ChainHead;
+use piton_store::{PersistedRow, Stored};
+
+/// Writes a head in the kind of another column.
+pub(crate) fn stored_as(kind: &Stored, head: ChainHead) -> Stored {
+    match kind {
+        Stored::Bytes(_) => Stored::Bytes(head.as_bytes().as_slice().into()),
+        Stored::Text(_) | Stored::Null => head.to_string().into(),
+    }
+}
+
+/// Gives another readable head of the same kind, one bit away.
+pub fn altered_head(column: &Stored) -> Stored {
+    let mut bytes = *column
+        .to_head()
+        .expect("an intact row has readable heads")
+        .as_bytes();
+    bytes[13] ^= 0x10;
+    stored_as(column, ChainHead::from_bytes(bytes))
+}
+
+/// Gives columns of the same kind that are no heads, and NULL.
+pub(crate) fn unreadable_heads(column: &Stored) -> Vec<Stored> {
+    match column {
+        Stored::Bytes(bytes) => vec![
+            Stored::Bytes(Box::default()),
+            Stored::Bytes(bytes[1..].into()),
+            Stored::Null,
+        ],
+        Stored::Text(text) => vec![
+            "".into(),
+            "nonsense".into(),
+            text.to_uppercase().into(),
+            text[..text.len() - 1].into(),
+            format!("{text} ").into(),
+            Stored::Null,
+        ],
+        Stored::Null => vec![Stored::Null],
+    }
+}
+
+/// Links rows anew from one position on, as a forger would: prior heads, next heads and sequences
+/// are made to fit the bytes.
+pub fn relink(rows: &mut [PersistedRow], from: usize) {
+    let mut prior = match from.checked_sub(1).and_then(|before| rows.get(before)) {
+        None => ChainHead::GENESIS,
+        Some(before) => before
+            .next_head
+            .to_head()
+            .expect("an intact row has readable heads"),
+    };
+    for (position, row) in (1i64..).zip(rows).skip(from) {
+        let next = link(&prior, row.event_bytes.as_deref().unwrap_or_default());
+        row.sequence = position;
+        row.prior_head = stored_as(&row.prior_head, prior);
+        row.next_head = stored_as(&row.next_head, next);
+        prior = next;
+    }
+}
+
+/// Moves the sequences from one position on.
+pub fn shift_sequences(rows: &mut [PersistedRow], from: usize, by: i64) {
+    for row in rows.iter_mut().skip(from) {
+        row.sequence += by;
+    }
+}
+
+/// Numbers rows 1, 2, 3 … and leaves their contents.
+pub(crate) fn renumber(rows: &mut [PersistedRow]) {
+    for (position, row) in (1..).zip(rows) {
+        row.sequence = position;
+    }
+}
+
+/// Replaces a part of the bytes of a row, which must be there.
+pub(crate) fn replace_in_bytes(row: &mut PersistedRow, from: &str, to: &str) {
+    let bytes = row.event_bytes.take().expect("an intact row has bytes");
+    let text = String::from_utf8(bytes).expect("sealed bytes are UTF-8");
+    assert!(text.contains(from), "the part to be replaced is there");
+    row.event_bytes = Some(text.replacen(from, to, 1).into_bytes());
+}
