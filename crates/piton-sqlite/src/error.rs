@@ -1,0 +1,188 @@
+//! Owns how failures of SQLite and of the system become the port's errors. It hides the driver.
+
+use std::borrow::Cow;
+use std::io;
+use std::time::Duration;
+
+use piton_ledger::WorkflowId;
+use piton_store::{Retry, StoreError};
+
+/// A tail moved between its reading and the insert: the column that must not be null was null.
+const NOT_NULL: &str = "1299";
+/// The row id is taken: `SQLITE_CONSTRAINT_PRIMARYKEY` and `SQLITE_CONSTRAINT_ROWID`.
+const KEY_TAKEN: [&str; 2] = ["1555", "2579"];
+/// `SQLITE_CONSTRAINT_UNIQUE`
+const UNIQUE: &str = "2067";
+
+/// What went wrong in the driver; private, so that no signature shows it.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+struct DriverError(sqlx::Error);
+
+/// The engine answered in a way that its documentation excludes.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct UnexpectedAnswer(&'static str);
+
+/// What a failed insert means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InsertFailure {
+    /// The tail has moved.
+    Stale,
+    /// A transition id or a head is taken.
+    Taken,
+    /// Anything else.
+    Engine,
+}
+
+/// What is being done, to which workflow: the context of every error.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Call<'a> {
+    /// What is being done.
+    pub(crate) action: &'static str,
+    /// To which workflow.
+    pub(crate) workflow: &'a WorkflowId,
+    /// How long the call may wait for others.
+    pub(crate) busy_timeout: Duration,
+}
+
+impl Call<'_> {
+    /// Wraps what the driver said.
+    pub(crate) fn sql(&self, error: sqlx::Error) -> StoreError {
+        match primary_code(&error) {
+            // SQLITE_BUSY outlasted the time-out.
+            Some(5) => self.busy(),
+            code => self.engine(retry_of(code, &error), DriverError(error)),
+        }
+    }
+
+    /// Wraps what the system said.
+    pub(crate) fn io(&self, error: io::Error) -> StoreError {
+        self.engine(retry_of_io(&error), error)
+    }
+
+    /// Says that another writer did not let go in time.
+    pub(crate) fn busy(&self) -> StoreError {
+        StoreError::Busy {
+            workflow: self.workflow.clone(),
+            waited: self.busy_timeout,
+        }
+    }
+
+    /// Says that the place can't hold a ledger.
+    pub(crate) fn unfit(&self, reason: impl Into<String>) -> StoreError {
+        StoreError::Unfit {
+            action: self.action,
+            workflow: Some(self.workflow.clone()),
+            reason: reason.into(),
+        }
+    }
+
+    /// Says that the engine did something it should not.
+    pub(crate) fn unexpected(&self, what: &'static str) -> StoreError {
+        self.engine(Retry::IsUseless, UnexpectedAnswer(what))
+    }
+
+    /// Says that the stored column of the last row is not what it should be.
+    pub(crate) fn unreadable(&self, column: &'static str) -> StoreError {
+        StoreError::UnreadableColumn {
+            workflow: self.workflow.clone(),
+            column,
+        }
+    }
+
+    /// Wraps a failure together with whether trying again can help.
+    pub(crate) fn engine(
+        &self,
+        retry: Retry,
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> StoreError {
+        StoreError::Engine {
+            action: self.action,
+            workflow: Some(self.workflow.clone()),
+            retry,
+            source: Box::new(source),
+        }
+    }
+}
+
+/// Wraps a failure of the system that concerns no single workflow.
+pub(crate) fn io_of_store(action: &'static str, error: io::Error) -> StoreError {
+    StoreError::Engine {
+        action,
+        workflow: None,
+        retry: retry_of_io(&error),
+        source: Box::new(error),
+    }
+}
+
+/// Wraps a failure of the driver that concerns no single workflow.
+pub(crate) fn sql_of_store(action: &'static str, error: sqlx::Error) -> StoreError {
+    StoreError::Engine {
+        action,
+        workflow: None,
+        retry: retry_of(primary_code(&error), &error),
+        source: Box::new(DriverError(error)),
+    }
+}
+
+/// Classifies the failure of an insert by its extended code.
+pub(crate) fn classify(error: &sqlx::Error) -> InsertFailure {
+    match code(error).as_deref() {
+        Some(NOT_NULL) => InsertFailure::Stale,
+        Some(UNIQUE) => InsertFailure::Taken,
+        Some(other) if KEY_TAKEN.contains(&other) => InsertFailure::Stale,
+        Some(_) | None => InsertFailure::Engine,
+    }
+}
+
+/// Whether a file could not be opened, which a reader that raced a writer may see.
+pub(crate) fn is_cannot_open(error: &sqlx::Error) -> bool {
+    primary_code(error) == Some(14)
+}
+
+fn code(error: &sqlx::Error) -> Option<Cow<'_, str>> {
+    error.as_database_error().and_then(|error| error.code())
+}
+
+/// The low byte of an extended code is the primary code.
+fn primary_code(error: &sqlx::Error) -> Option<u32> {
+    code(error)?.parse::<u32>().ok().map(|code| code & 0xff)
+}
+
+fn retry_of(primary: Option<u32>, error: &sqlx::Error) -> Retry {
+    match primary {
+        // PERM, READONLY, CORRUPT, FULL, CANTOPEN, SCHEMA's kin and NOTADB ask for a remedy first.
+        Some(1 | 3 | 8 | 11 | 13 | 14 | 19 | 20 | 23 | 26) => Retry::IsUseless,
+        Some(_) => Retry::Helps,
+        None => system(error).map_or(Retry::Helps, retry_of_io),
+    }
+}
+
+fn system(error: &sqlx::Error) -> Option<&io::Error> {
+    if let sqlx::Error::Io(error) = error {
+        Some(error)
+    } else {
+        None
+    }
+}
+
+fn retry_of_io(error: &io::Error) -> Retry {
+    // Kinds are an open set, and all others may pass.
+    let needs_remedy = [
+        io::ErrorKind::PermissionDenied,
+        io::ErrorKind::ReadOnlyFilesystem,
+        io::ErrorKind::StorageFull,
+        io::ErrorKind::QuotaExceeded,
+        io::ErrorKind::NotADirectory,
+        io::ErrorKind::InvalidInput,
+        io::ErrorKind::InvalidFilename,
+        io::ErrorKind::FileTooLarge,
+    ]
+    .contains(&error.kind());
+    if needs_remedy {
+        Retry::IsUseless
+    } else {
+        Retry::Helps
+    }
+}
