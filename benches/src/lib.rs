@@ -1,0 +1,8 @@
+//! What the measurements share: a stopwatch that alternates, medians, a table, and ledgers to
+//! measure on. Every figure is a ratio against a floor that was taken in the same run.
+
+mod ledger;
+mod measure;
+
+pub use ledger::{OUTCOME, bulk_ledger, event, open_bare, runtime, scan_hash_parse, workflow};
+pub use measure::{Figures, Size, alternate, print_table};
