@@ -4,6 +4,7 @@
 //! of its own that takes data and returns violations; only `load` touches the disk.
 
 mod closure;
+mod features;
 mod layers;
 mod load;
 mod manifests;
@@ -15,6 +16,7 @@ use std::fmt;
 
 use anyhow::{Result, bail};
 
+use self::features::Features;
 use crate::workspace::Workspace;
 
 /// The rules, by the name that a violation carries.
@@ -67,12 +69,23 @@ struct Member {
     name: String,
     manifest: TextFile,
     dependencies: Vec<Dependency>,
+    features: Features,
 }
 
 /// What one manifest declares about one dependency.
 struct Dependency {
     name: String,
     kind: DependencyKind,
+    presence: Presence,
+    /// What the manifest asks of the dependency beside its default.
+    features: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    Always,
+    /// Only with a feature that turns it on.
+    Optional,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -145,6 +158,8 @@ mod fixtures {
                 dependencies.push(Dependency {
                     name: (*dependency).to_owned(),
                     kind,
+                    presence: Presence::Always,
+                    features: Vec::new(),
                 });
             }
         }
@@ -155,6 +170,7 @@ mod fixtures {
                 text,
             },
             dependencies,
+            features: Features::new(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Development commands of the workspace: test, ci, fence, bench, goldens.
+//! Development commands of the workspace: test, ci, fence, bench, goldens, postgres.
 //!
 //! Owns the command line; each command has a file of its own. It must not depend on a product
 //! crate: the commands have to work while the product does not compile.
@@ -9,10 +9,12 @@ mod deny;
 mod fence;
 mod goldens;
 mod no_std;
+mod postgres;
 mod process;
 mod test;
 mod workspace;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -28,6 +30,8 @@ usage: cargo xtask COMMAND
   fence          check the layers, the owners of dependencies, and tidiness
   bench [ARGS]   run the benchmarks; ARGS (for example --smoke) go to each of them
   goldens        write goldens/ anew from what the code does now
+  postgres -- COMMAND [ARGS]
+                 run a command with the temporary Postgres that the tests get
 ";
 
 fn main() -> ExitCode {
@@ -55,6 +59,11 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ("fence", []) => fence::run(&Workspace::open()?),
         ("bench", rest) => bench::run(&Workspace::open()?, rest),
         ("goldens", []) => goldens::run(&Workspace::open()?),
+        ("postgres", rest) => postgres::run(&Workspace::open()?, rest),
+        // Not for people: how this program calls itself.
+        ("keep-postgres", [programs, pooler]) => {
+            postgres::keep(Path::new(programs), Path::new(pooler))
+        }
         ("help" | "--help" | "-h", _) => {
             print!("{USAGE}");
             Ok(())

@@ -43,10 +43,19 @@ impl std::error::Error for CommandFailed {}
 ///
 /// [`CommandFailed`] when it does not succeed; another error when it can't be started.
 pub(crate) fn run(command: Cmd<'_>) -> Result<()> {
+    run_reading(command, Stdio::null())
+}
+
+/// Like [`run`], with this program's own input.
+pub(crate) fn run_with_input(command: Cmd<'_>) -> Result<()> {
+    run_reading(command, Stdio::inherit())
+}
+
+fn run_reading(command: Cmd<'_>, input: Stdio) -> Result<()> {
     let shown = command.to_string();
     eprintln!("$ {shown}");
     let status = Command::from(command)
-        .stdin(Stdio::null())
+        .stdin(input)
         .status()
         .with_context(|| format!("`{shown}` could not be started"))?;
     if status.success() {

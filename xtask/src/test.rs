@@ -5,8 +5,8 @@
 use anyhow::Result;
 use xshell::cmd;
 
-use crate::process;
 use crate::workspace::Workspace;
+use crate::{postgres, process};
 
 /// Who reads the output.
 #[derive(Clone, Copy)]
@@ -21,11 +21,13 @@ pub(crate) enum Profile {
 ///
 /// # Errors
 ///
-/// Both parts always run, and the first failure of the two is the error.
+/// Both parts always run, and the first failure of the two is the error. Neither runs when the
+/// servers that they need can't be had.
 pub(crate) fn run(workspace: &Workspace, profile: Profile, arguments: &[String]) -> Result<()> {
     if let Profile::ContinuousIntegration = profile {
         forbid_golden_writes(workspace);
     }
+    let _servers = postgres::for_tests(workspace, arguments)?;
     let documentation = documentation_tests(workspace);
     let suite = suite(workspace, profile, arguments);
     documentation.and(suite)

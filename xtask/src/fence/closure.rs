@@ -4,7 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::{Member, Rule, Violation};
+use super::features::turned_on;
+use super::{DependencyKind, Member, Presence, Rule, Violation};
 
 /// A package of the resolved graph.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,11 +27,28 @@ const CORE: &[&str] = &[
 ];
 
 /// What none of them may reach.
-const FORBIDDEN: &[&str] = &["tokio", "sqlx", "rustix", "libsqlite3-sys"];
+const FORBIDDEN: &[&str] = &[
+    "tokio",
+    "sqlx",
+    "sqlx-core",
+    "sqlx-sqlite",
+    "tokio-postgres",
+    "postgres-types",
+    "rustix",
+    "libsqlite3-sys",
+];
+
+/// What a core member may offer behind a feature, while neither its default nor another core
+/// member turns that on: the ids bind and decode in a consumer's own queries.
+const OPTIONAL: &[(&str, &[&str])] = &[(
+    "piton-ledger",
+    &["sqlx", "sqlx-core", "sqlx-sqlite", "postgres-types"],
+)];
 
 /// Finds forbidden crates in the normal closure of the core, with the way that leads there.
 pub(super) fn check(members: &[Member], graph: &Graph) -> Vec<Violation> {
     let mut violations = Vec::new();
+    let graph = &without_optional(members, graph);
     for member in members {
         if !CORE.contains(&member.name.as_str()) {
             continue;
@@ -52,6 +70,40 @@ pub(super) fn check(members: &[Member], graph: &Graph) -> Vec<Violation> {
         }
     }
     violations
+}
+
+/// Takes out the edges that exist only because somebody outside of the core asked for them:
+/// the graph is resolved once for the whole workspace.
+fn without_optional(members: &[Member], graph: &Graph) -> Graph {
+    let mut graph = graph.clone();
+    for (name, allowed) in OPTIONAL {
+        let Some(member) = members.iter().find(|member| member.name == *name) else {
+            continue;
+        };
+        let asked_by_core = members
+            .iter()
+            .filter(|other| CORE.contains(&other.name.as_str()))
+            .flat_map(|other| &other.dependencies)
+            .filter(|dependency| {
+                dependency.name == *name && dependency.kind == DependencyKind::Shipped
+            })
+            .flat_map(|dependency| dependency.features.iter().map(String::as_str));
+        let on = turned_on(&member.features, asked_by_core.chain(["default"]));
+        let is_off = |target: &str| {
+            let mut declared = member.dependencies.iter().filter(|dependency| {
+                dependency.name == target && dependency.kind == DependencyKind::Shipped
+            });
+            declared.all(|dependency| dependency.presence == Presence::Optional)
+                && !on.contains(target)
+        };
+        let edges = graph.iter_mut().filter(|(node, _)| node.name == *name);
+        for (_, targets) in edges {
+            targets.retain(|target| {
+                !(allowed.contains(&target.name.as_str()) && is_off(&target.name))
+            });
+        }
+    }
+    graph
 }
 
 /// The shortest way from a member to each forbidden package, both ends included.
@@ -138,6 +190,70 @@ mod tests {
                 assert_eq!(violations.len(), 1, "{core} -> {forbidden}");
             }
         }
+    }
+
+    /// A ledger with one driver behind the feature `driver`, and a chain that asks for features.
+    fn ledger_with(driver: &str, default: &[&str], asked_by_chain: &[&str]) -> Vec<Member> {
+        let texts = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let mut ledger = member("piton-ledger", &["serde", driver], &[]);
+        ledger.dependencies[1].presence = Presence::Optional;
+        ledger.features = [
+            ("default".to_owned(), texts(default)),
+            ("driver".to_owned(), vec![format!("dep:{driver}")]),
+        ]
+        .into();
+        let mut chain = member("piton-chain", &["piton-ledger"], &[]);
+        chain.dependencies[0].features = texts(asked_by_chain);
+        vec![ledger, chain]
+    }
+
+    fn ledger_graph(driver: &str) -> Graph {
+        graph(&[
+            ("piton-chain", &["piton-ledger"]),
+            ("piton-ledger", &["serde", driver]),
+            (driver, &["tokio"]),
+        ])
+    }
+
+    #[test]
+    fn the_ledger_may_offer_drivers_types_behind_a_feature() {
+        for (_, drivers) in OPTIONAL {
+            for driver in *drivers {
+                let members = ledger_with(driver, &[], &[]);
+                assert_eq!(check(&members, &ledger_graph(driver)), [], "{driver}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_offer_that_is_on_by_default_is_found() {
+        let members = ledger_with("postgres-types", &["driver"], &[]);
+        let violations = check(&members, &ledger_graph("postgres-types"));
+        assert_eq!(violations.len(), 2, "{violations:?}");
+        assert_eq!(violations[0].line, 3);
+    }
+
+    #[test]
+    fn an_offer_that_the_core_itself_takes_is_found() {
+        let members = ledger_with("sqlx-core", &[], &["driver"]);
+        assert_eq!(check(&members, &ledger_graph("sqlx-core")).len(), 2);
+    }
+
+    #[test]
+    fn an_offer_that_is_always_there_is_found() {
+        let mut members = ledger_with("sqlx-core", &[], &[]);
+        members[0].dependencies[1].presence = Presence::Always;
+        assert_eq!(check(&members, &ledger_graph("sqlx-core")).len(), 2);
+    }
+
+    #[test]
+    fn only_listed_offers_are_exceptions() {
+        let members = ledger_with("tokio-postgres", &[], &[]);
+        assert_eq!(check(&members, &ledger_graph("tokio-postgres")).len(), 2);
+        let mut redact = member("piton-redact", &["sqlx-core"], &[]);
+        redact.dependencies[0].presence = Presence::Optional;
+        let graph = graph(&[("piton-redact", &["sqlx-core"])]);
+        assert_eq!(check(&[redact], &graph).len(), 1);
     }
 
     #[test]

@@ -31,6 +31,10 @@ const LAYERS: &[(&str, Below)] = &[
         Below::Only(&["piton-store", "piton-ledger"]),
     ),
     (
+        "piton-postgres",
+        Below::Only(&["piton-store", "piton-ledger"]),
+    ),
+    (
         "piton-verify",
         Below::Only(&["piton-store", "piton-chain", "piton-ledger"]),
     ),
@@ -53,6 +57,7 @@ const LAYERS: &[(&str, Below)] = &[
             "piton-store",
             "piton-memory",
             "piton-sqlite",
+            "piton-postgres",
             "piton-verify",
             "piton-testkit",
         ]),
@@ -139,12 +144,14 @@ mod tests {
 
     #[test]
     fn an_arrow_between_siblings_is_found() {
-        let members = [
-            member("piton-sqlite", &["piton-store", "piton-memory"], &[]),
-            member("piton-memory", &["piton-store"], &[]),
-            member("piton-store", &[], &[]),
-        ];
-        assert_eq!(check(&members).len(), 1);
+        for adapter in ["piton-sqlite", "piton-postgres"] {
+            let members = [
+                member(adapter, &["piton-store", "piton-memory"], &[]),
+                member("piton-memory", &["piton-store"], &[]),
+                member("piton-store", &[], &[]),
+            ];
+            assert_eq!(check(&members).len(), 1, "{adapter}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use cargo_metadata::{DependencyKind as CargoKind, Metadata, Package};
 
 use super::closure::{Graph, Node};
-use super::{Dependency, DependencyKind, Member, TextFile};
+use super::{Dependency, DependencyKind, Member, Presence, TextFile};
 use crate::workspace::Workspace;
 
 /// The folders whose Rust files the rules hold for.
@@ -57,12 +57,19 @@ fn member(root: &Path, package: &Package) -> Result<Member> {
             } else {
                 DependencyKind::Shipped
             },
+            presence: if dependency.optional {
+                Presence::Optional
+            } else {
+                Presence::Always
+            },
+            features: dependency.features.clone(),
         })
         .collect();
     Ok(Member {
         name: package.name.to_string(),
         manifest: text_file(root, package.manifest_path.as_std_path())?,
         dependencies,
+        features: package.features.clone().into_iter().collect(),
     })
 }
 
