@@ -1,10 +1,51 @@
 //! One durable append, sealed, locked and pinned, against a bare insert of the same row.
 
 use piton_benches::{OUTCOME, Size, alternate, event, open_bare, print_table, runtime};
-use piton_ledger::CanonicalJson;
+use piton_ledger::{CanonicalJson, ChainHead};
 use piton_sqlite::SqliteStore;
-use piton_store::{CheckpointStore, ExpectedHead, Tail, seal};
+use piton_store::{CheckpointStore, ExpectedHead, seal};
 use rusqlite::params;
+use sqlx::ConnectOptions;
+use sqlx::sqlite::SqliteConnectOptions;
+
+const INSERT: &str = "INSERT INTO checkpoint_chain \
+     (transition_id, prior_head, next_head, event_bytes, written_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+const WRITTEN_AT: &str = "2026-01-01T00:00:00Z";
+
+/// A row as the floors insert it: made beforehand, so that they measure the insert alone.
+struct Row {
+    id: String,
+    prior: String,
+    head: String,
+    bytes: Vec<u8>,
+}
+
+/// The numbers of the events, so that popping gives them in ascending order.
+fn numbers(rounds: usize) -> impl Iterator<Item = u64> {
+    (0..=u64::try_from(rounds).expect("small")).rev()
+}
+
+fn linked_rows(rounds: usize, outcome: &CanonicalJson) -> Vec<Row> {
+    let mut head = ChainHead::GENESIS;
+    let mut rows: Vec<_> = numbers(rounds)
+        .collect::<Vec<_>>()
+        .into_iter()
+        .rev()
+        .map(|number| {
+            let sealed = seal(&event(number, outcome)).expect("sealable");
+            let prior = head;
+            head = sealed.link(&prior);
+            Row {
+                id: sealed.transition_id().to_string(),
+                prior: prior.to_string(),
+                head: head.to_string(),
+                bytes: sealed.bytes().to_vec(),
+            }
+        })
+        .collect();
+    rows.reverse();
+    rows
+}
 
 fn main() {
     let rounds = Size::from_args().pick(3_000, 5);
@@ -13,52 +54,41 @@ fn main() {
     let directory = tempfile::tempdir().expect("a directory");
 
     let bare = open_bare(&directory.path().join("bare.sqlite"));
-    let mut insert = bare
-        .prepare(
-            "INSERT INTO checkpoint_chain (transition_id, prior_head, next_head, event_bytes, written_at) \
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-        )
-        .expect("a statement");
-    let mut bare_number = 0;
-    let mut bare_tail = Tail::Empty;
-    let mut bare_append = || {
-        // The floor is the insert alone: its row is made beforehand as far as the chain allows.
-        let sealed = seal(&event(bare_number, &outcome)).expect("sealable");
-        let prior = bare_tail.head();
-        let head = sealed.link(&prior);
-        bare_number += 1;
-        bare_tail = Tail::At {
-            sequence: bare_tail.next_sequence().expect("not full"),
-            head,
-        };
-        (sealed, prior, head)
-    };
-    let mut prepared: Vec<_> = (0..=rounds).map(|_| bare_append()).collect();
-    prepared.reverse();
+    let mut insert = bare.prepare(INSERT).expect("a statement");
+    let mut rows = linked_rows(rounds, &outcome);
+    let mut sqlx_rows = linked_rows(rounds, &outcome);
+    open_bare(&directory.path().join("sqlx.sqlite"));
+    let options = SqliteConnectOptions::new()
+        .filename(directory.path().join("sqlx.sqlite"))
+        .pragma("synchronous", "FULL")
+        .disable_statement_logging();
+    let mut connection = runtime.block_on(options.connect()).expect("a database");
 
     let store = SqliteStore::open(directory.path().join("piton"));
     let store = store.expect("a store");
-    let mut number = 0;
-    let mut events: Vec<_> = (0..=rounds)
-        .map(|_| {
-            number += 1;
-            event(number, &outcome)
-        })
+    let mut events: Vec<_> = numbers(rounds)
+        .map(|number| event(number, &outcome))
         .collect();
 
     let figures = alternate(
         rounds,
         &mut [
             ("bare rusqlite insert", &mut || {
-                let (sealed, prior, head) = prepared.pop().expect("a row a round");
+                let row = rows.pop().expect("a row a round");
                 insert
-                    .execute(params![
-                        sealed.transition_id().to_string(),
-                        prior.to_string(),
-                        head.to_string(),
-                        sealed.bytes(),
-                        "2026-01-01T00:00:00Z"
-                    ])
+                    .execute(params![row.id, row.prior, row.head, row.bytes, WRITTEN_AT])
+                    .expect("a row");
+            }),
+            ("bare sqlx insert", &mut || {
+                let row = sqlx_rows.pop().expect("a row a round");
+                let query = sqlx::query(INSERT)
+                    .bind(row.id)
+                    .bind(row.prior)
+                    .bind(row.head)
+                    .bind(row.bytes)
+                    .bind(WRITTEN_AT);
+                runtime
+                    .block_on(query.execute(&mut connection))
                     .expect("a row");
             }),
             ("piton-sqlite: seal, lock, append, pin", &mut || {
