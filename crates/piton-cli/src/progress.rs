@@ -1,6 +1,6 @@
 //! Owns the progress bar of long walks. It is a comfort, and nothing depends on it.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use piton_ledger::WorkflowId;
 use piton_store::{AnyStore, WorkflowCatalog as _};
 
@@ -10,6 +10,8 @@ use crate::console::{Console, Progress};
 const ROWS_WORTH_A_BAR: u64 = 20_000;
 
 /// Makes the bar of a walk over one workflow, if there is somebody to see it and enough to walk.
+///
+/// It disappears when it is dropped.
 pub(crate) async fn bar(
     workflow: &WorkflowId,
     store: &AnyStore,
@@ -28,6 +30,7 @@ pub(crate) async fn bar(
     Some(
         ProgressBar::new(rows)
             .with_style(style)
+            .with_finish(ProgressFinish::AndClear)
             .with_prefix(workflow.to_string()),
     )
 }

@@ -29,11 +29,11 @@ use crate::transfer::{self, Halt, Moved, Refusal, Side, at};
 /// 5, 6, 0.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Copy {
-    /// The store to read
+    /// The store to read: `sqlite:DIR`, `postgres://…` or `memory:`
     #[arg(long, value_name = "URL")]
     from: StoreUrl,
 
-    /// The store to write
+    /// The store to write, likewise
     #[arg(long, value_name = "URL")]
     to: StoreUrl,
 
@@ -171,9 +171,6 @@ impl Ends<'_> {
             if let Some(bar) = &bar {
                 bar.inc(1);
             }
-        }
-        if let Some(bar) = bar {
-            bar.finish_and_clear();
         }
         if proof.tail() != tail {
             return Err(self.changed::<M>().await);

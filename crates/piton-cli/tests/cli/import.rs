@@ -95,6 +95,18 @@ fn what_was_exported_is_what_is_there() {
 }
 
 #[test]
+fn the_largest_event_fits_a_line() {
+    for text in ["\u{7f}".repeat(65_000), "\\u0000".repeat(10_800)] {
+        let moved = Move::of(&[plan(1, &format!("\"{text}\""))]);
+        moved.import(&moved.lines).expect_code(0);
+        assert_eq!(
+            stored(&moved.target.root(), WORKFLOW),
+            stored(&moved.source.root(), WORKFLOW)
+        );
+    }
+}
+
+#[test]
 fn an_import_that_was_cut_off_is_continued() {
     let moved = Move::of_three();
     moved.import(&moved.lines[..2]).expect_code(0);

@@ -72,11 +72,19 @@ fn another_family_records_and_hydrates() {
         output.contains(r#""latest_state_kind":"green""#),
         "{output}"
     );
-    for arguments in [&["verify", "junction"][..], &["log", "junction"], &["list"]] {
+    for arguments in [
+        &["verify", "junction"][..],
+        &["log", "junction"],
+        &["list"],
+        &["export", "junction"],
+    ] {
         let (status, output, _) = run(&[arguments, &store].concat(), "");
         assert_eq!(status, ExitStatus::Done);
         assert!(output.contains("junction"), "{output}");
     }
+    let (status, output, _) = run(&["copy", "--from", &url, "--to", "memory:"], "");
+    assert_eq!(status, ExitStatus::Done);
+    assert!(output.starts_with("copied: junction: rows: 1,"), "{output}");
 }
 
 #[test]

@@ -88,6 +88,7 @@ fn a_reader_that_goes_away_is_no_failure() {
         &["head", WORKFLOW],
         &["verify", WORKFLOW],
         &["hydrate", WORKFLOW],
+        &["export", WORKFLOW],
         &["completions", "bash"],
         &["--help"],
     ] {
