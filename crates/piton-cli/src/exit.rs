@@ -75,11 +75,11 @@ impl ExitStatus {
             // Writing to a string can't fail.
             let _ = writeln!(table, "  {}  {}", status.code(), status.meaning());
         }
-        table.push_str("With several workflows the worst counts, in the order 3, 4, 5, 0.");
+        table.push_str("With several workflows the worst counts, in the order 3, 4, 5, 6, 0.");
         table
     }
 
-    /// Gives the worse of two results of a check, in the order 3, 4, 5, 0.
+    /// Gives the worse of two results of a check, in the order 3, 4, 5, 6, 0.
     #[must_use]
     pub fn worse(self, other: Self) -> Self {
         if other.severity() > self.severity() {

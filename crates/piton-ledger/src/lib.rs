@@ -4,6 +4,12 @@
 //! Everything here is a value. The crate is `no_std` without condition: it performs no input or
 //! output, reads no clock and draws no randomness.
 //!
+//! # Features
+//!
+//! None is on by default. `sqlx` and `postgres-types` let the identifiers bind and decode in your
+//! own queries: ids as text, sequences as 64-bit integers, heads and digests as `BYTEA` in
+//! Postgres (or text, where your column is text) and as text in SQLite. Both bring std with them.
+//!
 //! # Examples
 //!
 //! ```
@@ -25,6 +31,9 @@
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 extern crate alloc;
+// A macro of postgres-types names it, and the feature brings it anyway.
+#[cfg(feature = "postgres-types")]
+extern crate std;
 
 mod digest;
 mod event;
@@ -32,7 +41,11 @@ mod failure;
 mod id;
 pub mod json;
 mod machine;
+#[cfg(feature = "postgres-types")]
+mod postgres_types;
 mod serde_text;
+#[cfg(feature = "sqlx")]
+mod sqlx;
 mod text;
 mod vulnerability;
 
