@@ -5,13 +5,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use piton_ledger::WorkflowId;
-use piton_store::{PersistedRow, StoreError, WorkflowCatalog, WorkflowStats};
+use piton_store::{PersistedRow, StoreError, Tail, WorkflowCatalog, WorkflowStats};
 
 use crate::connection;
 use crate::create;
 use crate::error::io_of_store;
-use crate::lock::SqliteLock;
+use crate::lock::{Locked, SqliteLock};
 use crate::paths::{self, Paths};
+use crate::pin::{self, Pin};
 use crate::reader::{self, Reader};
 use crate::row;
 use crate::store::SqliteStore;
@@ -50,6 +51,9 @@ impl WorkflowCatalog for SqliteStore {
         if paths.inspect(&call)?.is_none() {
             return Err(unknown(workflow));
         }
+        if !paths.lock.exists() && !is_recorded(&paths.directory).map_err(|error| call.io(error))? {
+            return Err(unknown(workflow));
+        }
         let Some(lock) = SqliteLock::acquire_now(&self.inner, workflow, paths)? else {
             return Err(StoreError::Busy {
                 workflow: workflow.clone(),
@@ -62,6 +66,7 @@ impl WorkflowCatalog for SqliteStore {
         }
         let paths = &lock.locked().paths;
         let recorded = is_recorded(&paths.directory).map_err(|error| call.io(error))?;
+        forget(lock.locked()).map_err(|error| call.io(error))?;
         remove(paths).map_err(|error| call.io(error))?;
         drop(lock);
         if recorded {
@@ -91,8 +96,9 @@ fn list(root: &Path) -> std::io::Result<Vec<WorkflowId>> {
         let Some(Ok(workflow)) = name.to_str().map(str::parse::<WorkflowId>) else {
             continue;
         };
-        // A symbolic link is no directory here.
-        if entry.file_type()?.is_dir() && is_recorded(&entry.path())? {
+        let kind = entry.file_type()?;
+        // A symbolic link is refused by every other call, and must not be passed over in silence.
+        if kind.is_symlink() || (kind.is_dir() && is_recorded(&entry.path())?) {
             workflows.push(workflow);
         }
     }
@@ -100,11 +106,12 @@ fn list(root: &Path) -> std::io::Result<Vec<WorkflowId>> {
     Ok(workflows)
 }
 
-/// Whether a directory holds a ledger: a database, or a lock file with a pin.
+/// Whether a directory holds a ledger: a database, its log, or a lock file with a pin.
 fn is_recorded(directory: &Path) -> std::io::Result<bool> {
     let has_database = paths::stamp(&directory.join(paths::DATABASE))?.is_some();
     let has_pin = paths::stamp(&directory.join(paths::LOCK))?.is_some_and(|lock| lock.length > 0);
-    Ok(has_database || has_pin)
+    let has_log = paths::stamp(&directory.join(paths::LOG))?.is_some_and(|log| log.length > 0);
+    Ok(has_database || has_pin || has_log)
 }
 
 type Counted = (u64, Option<PersistedRow>, Option<PersistedRow>);
@@ -121,8 +128,17 @@ async fn count(reader: &mut Reader) -> Result<Counted, sqlx::Error> {
     Ok((u64::try_from(rows).unwrap_or(0), first, last))
 }
 
-/// Removes the database first and the lock file last: what an interruption leaves is either still
-/// recorded, and its pin says that rows are gone, or it is nothing.
+/// Notes an empty chain, so that whoever reads while the rows go does not miss them.
+fn forget(locked: &Locked) -> std::io::Result<()> {
+    let before = pin::read(&locked.file)?;
+    match before {
+        Pin::Absent => Ok(()),
+        Pin::Damaged | Pin::Noted(_) => pin::replace(&locked.file, &before, Tail::Empty).map(drop),
+    }
+}
+
+/// Removes the database first and the lock file last, so that what an interruption leaves can be
+/// deleted again.
 fn remove(paths: &Paths) -> std::io::Result<()> {
     paths::remove_file(&paths.database)?;
     for leftover in ["-wal", "-shm", "-journal"] {

@@ -10,6 +10,7 @@ use piton_store::{PersistedChain, PersistedRow, StoreError, Stored};
 use sqlx::SqliteConnection;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::connection;
 use crate::error::Call;
 use crate::reader::Reader;
 use crate::row;
@@ -208,7 +209,7 @@ async fn read(
     statement: &'static str,
     batches: &mpsc::Sender<Batch>,
 ) -> Result<(), sqlx::Error> {
-    let mut stream = sqlx::query(statement).fetch(connection);
+    let mut stream = sqlx::query(statement).fetch(&mut *connection);
     let mut rows = Vec::with_capacity(BATCH_ROWS);
     let mut bytes = 0;
     while let Some(row) = stream.try_next().await? {
@@ -223,18 +224,19 @@ async fn read(
             }
         }
     }
+    drop(stream);
     if !rows.is_empty() {
         batches.send(Batch::Rows(rows)).await.ok();
     }
-    Ok(())
+    connection::confirm(connection).await
 }
 
 async fn count(connection: &mut SqliteConnection, next_head: &Stored) -> Result<u64, sqlx::Error> {
     let query = match next_head {
-        Stored::Text(text) => {
-            sqlx::query_scalar("SELECT count(*) FROM checkpoint_chain WHERE next_head = ?1")
-                .bind(text.to_string())
-        }
+        Stored::Text(text) => sqlx::query_scalar(
+            "SELECT count(*) FROM checkpoint_chain NOT INDEXED WHERE next_head = ?1",
+        )
+        .bind(text.to_string()),
         // Bytes may also have been a text that is not UTF-8.
         Stored::Bytes(bytes) => sqlx::query_scalar(
             "SELECT count(*) FROM checkpoint_chain WHERE CAST(next_head AS BLOB) = ?1",

@@ -215,9 +215,16 @@ async fn check(
     let layout = inspect(&mut writer.connection)
         .await
         .map_err(|error| call.sql(error))?;
+    if let Some(reason) = layout.fault {
+        return Err(call.unfit(reason));
+    }
     if layout.version > LAYOUT_VERSION {
         return Err(newer(call, layout.version));
     }
+    if layout.triggers == Triggers::Present {
+        return Err(call.unfit("its database has triggers, which could change what is written"));
+    }
+    check_index(&mut writer.connection, layout.constraints, call).await?;
     // Only now, since to change the journal mode is to write.
     set_journal_mode(&mut writer.connection, call).await?;
     writer.layout_version = layout.version;
@@ -331,7 +338,22 @@ pub(crate) struct Layout {
     pub(crate) version: i64,
     pub(crate) table: Table,
     pub(crate) constraints: Constraints,
+    /// Why nobody can trust what the tables seem to hold.
+    pub(crate) fault: Option<&'static str>,
+    /// Whether a trigger could change what an append writes.
+    pub(crate) triggers: Triggers,
 }
+
+/// Whether a database runs statements of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Triggers {
+    Absent,
+    Present,
+}
+
+/// As bytes: the driver's thread dies of a name or declared type that is not UTF-8.
+const SCHEMA_TEXTS: &str =
+    "SELECT CAST(type AS BLOB), CAST(name AS BLOB), CAST(sql AS BLOB) FROM sqlite_schema";
 
 const TABLE: &str = "SELECT type, wr FROM pragma_table_list \
      WHERE schema = 'main' AND name = 'checkpoint_chain' COLLATE NOCASE";
@@ -346,6 +368,16 @@ const CONSTRAINTS: &str = "SELECT \
 
 /// Reads a database's layout.
 pub(crate) async fn inspect(connection: &mut SqliteConnection) -> Result<Layout, sqlx::Error> {
+    let (fault, triggers) = read_schema(connection).await?;
+    if fault.is_some() {
+        return Ok(Layout {
+            version: 0,
+            table: Table::Absent,
+            constraints: Constraints::Missing,
+            fault,
+            triggers,
+        });
+    }
     let version = scalar(connection, "PRAGMA user_version").await?;
     let row: Option<SqliteRow> = sqlx::query(TABLE).fetch_optional(&mut *connection).await?;
     let table = match row {
@@ -363,7 +395,64 @@ pub(crate) async fn inspect(connection: &mut SqliteConnection) -> Result<Layout,
         version,
         table,
         constraints,
+        fault,
+        triggers,
     })
+}
+
+async fn read_schema(
+    connection: &mut SqliteConnection,
+) -> Result<(Option<&'static str>, Triggers), sqlx::Error> {
+    let mut fault = None;
+    let mut triggers = Triggers::Absent;
+    for row in sqlx::query(SCHEMA_TEXTS).fetch_all(connection).await? {
+        let texts: [Option<Vec<u8>>; 3] = [row.try_get(0)?, row.try_get(1)?, row.try_get(2)?];
+        let is_text = |text: &Vec<u8>| std::str::from_utf8(text).is_ok();
+        if !texts.iter().flatten().all(is_text) {
+            fault = Some("its schema is damaged; restore it from a backup");
+        }
+        let [kind, name, _] = texts.map(Option::unwrap_or_default);
+        match kind.as_slice() {
+            b"trigger" => triggers = Triggers::Present,
+            b"view" if name.eq_ignore_ascii_case(b"checkpoint_chain") => {
+                fault = Some("a view stands where its table should be");
+            }
+            _ => {}
+        }
+    }
+    Ok((fault, triggers))
+}
+
+/// Refuses a table whose rows the unique index does not find: an append would record a repeated
+/// transition as a new one.
+async fn check_index(
+    connection: &mut SqliteConnection,
+    constraints: Constraints,
+    call: &Call<'_>,
+) -> Result<(), StoreError> {
+    if constraints == Constraints::Missing {
+        return Ok(());
+    }
+    let lost: i64 = scalar(connection, LOST_IN_INDEX)
+        .await
+        .map_err(|error| call.sql(error))?;
+    if lost == 0 {
+        Ok(())
+    } else {
+        Err(call
+            .unfit("its index of transition ids is damaged; verify it and copy it to a new store"))
+    }
+}
+
+/// The plus sign keeps SQLite from finding the row by its sequence instead.
+const LOST_IN_INDEX: &str = "SELECT EXISTS (SELECT 1 FROM checkpoint_chain AS listed NOT INDEXED \
+     WHERE NOT EXISTS (SELECT 1 FROM checkpoint_chain AS found \
+         WHERE found.transition_id = listed.transition_id AND +found.sequence = listed.sequence))";
+
+/// Asks for an answer. A driver whose thread has died gives no rows instead of an error, so
+/// whoever was given none must know that the connection is alive.
+pub(crate) async fn confirm(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    scalar::<i64>(connection, "SELECT 1").await.map(drop)
 }
 
 pub(crate) fn newer(call: &Call<'_>, found: i64) -> StoreError {

@@ -136,9 +136,13 @@ pub(crate) fn classify(error: &sqlx::Error) -> InsertFailure {
     }
 }
 
+/// `SQLITE_READONLY_RECOVERY`, `SQLITE_READONLY_CANTLOCK`, `SQLITE_READONLY_DIRECTORY`
+const READONLY_PASSING: [&str; 3] = ["264", "520", "1544"];
+
 /// Whether a file could not be opened, which a reader that raced a writer may see.
 pub(crate) fn is_cannot_open(error: &sqlx::Error) -> bool {
     primary_code(error) == Some(14)
+        || code(error).is_some_and(|code| READONLY_PASSING.contains(&&*code))
 }
 
 fn code(error: &sqlx::Error) -> Option<Cow<'_, str>> {

@@ -12,6 +12,7 @@ use piton_store::StoreError;
 use crate::error::Call;
 
 pub(crate) const DATABASE: &str = "checkpoints.sqlite";
+pub(crate) const LOG: &str = "checkpoints.sqlite-wal";
 pub(crate) const LOCK: &str = "checkpoints.lock";
 /// A database is made under this name and moved into place when it is whole.
 const NASCENT: &str = "checkpoints.new";
@@ -76,6 +77,11 @@ impl Paths {
         suffixed(&self.database, "-shm")
     }
 
+    /// A rollback journal beside the database; Piton makes none.
+    pub(crate) fn journal(&self) -> PathBuf {
+        suffixed(&self.database, "-journal")
+    }
+
     /// Refuses what is not a plain directory with plain files, and says whether there is one.
     pub(crate) fn inspect(&self, call: &Call<'_>) -> Result<Option<()>, StoreError> {
         let Some(directory) = look(&self.directory).map_err(|error| call.io(error))? else {
@@ -89,7 +95,8 @@ impl Paths {
         if !directory.is_dir() {
             return Err(call.unfit("a file stands where its directory should be"));
         }
-        for path in [&self.database, &self.lock, &self.wal(), &self.shm()] {
+        let beside = [self.wal(), self.shm(), self.journal()];
+        for path in [&self.database, &self.lock].into_iter().chain(&beside) {
             if look(path)
                 .map_err(|error| call.io(error))?
                 .is_some_and(|file| !file.is_file())

@@ -13,6 +13,8 @@
 //! | 28 | 32 | head after that row, genesis for none |
 //! | 60 | 4 | CRC-32 (ISO-HDLC, as in zlib and PNG) of the 60 bytes before it |
 //!
+//! A file with a pin has 8192 bytes: it gets them, as zeros, before its first note.
+//!
 //! The checksum tells a torn slot from a whole one; it is no defence against a forger, who could
 //! as well rewrite the rows.
 
@@ -29,6 +31,8 @@ const RECORD: usize = 64;
 const CHECKED: usize = 60;
 /// The bytes that keep the slots apart, and that the second one stands in.
 const SECTOR: usize = 4096;
+/// The length of a lock file with a pin: two sectors.
+const LENGTH: u64 = 8192;
 /// How often a reader without a lock looks again before it calls a pin damaged: it may have met
 /// one slot after the other while they were being written.
 const LOOKS: usize = 3;
@@ -59,9 +63,9 @@ impl Slot {
 /// What a lock file says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pin {
-    /// The file is empty: there is no pin.
+    /// The file is empty, or holds only zeros because its making was interrupted: there is no pin.
     Absent,
-    /// The file is not empty and neither slot is valid.
+    /// Neither slot is valid, or the file was cut.
     Damaged,
     /// The newest valid slot.
     Noted(Note),
@@ -84,16 +88,36 @@ impl Note {
 
 /// Reads the pin under the append lock, which keeps writers away.
 pub(crate) fn read(file: &File) -> io::Result<Pin> {
-    if file.metadata()?.len() == 0 {
-        return Ok(Pin::Absent);
-    }
+    let length = file.metadata()?.len();
     let first = read_slot(file, Slot::First)?;
     let second = read_slot(file, Slot::Second)?;
-    Ok([first, second]
+    let newest = [first, second]
         .into_iter()
         .flatten()
-        .max_by_key(|note| note.generation)
-        .map_or(Pin::Damaged, Pin::Noted))
+        .max_by_key(|note| note.generation);
+    match newest {
+        // A file gets its whole length before its first note, so a shorter one was cut.
+        Some(note) if length >= LENGTH => Ok(Pin::Noted(note)),
+        Some(_) => Ok(Pin::Damaged),
+        None if length <= LENGTH && is_zero(file)? => Ok(Pin::Absent),
+        None => Ok(Pin::Damaged),
+    }
+}
+
+/// Whether a file holds no byte but zero: its making was interrupted, and nothing was noted yet.
+fn is_zero(file: &File) -> io::Result<bool> {
+    let mut at = 0;
+    let mut bytes = [0; SECTOR];
+    loop {
+        let read = file.read_at(&mut bytes, at)?;
+        if read == 0 {
+            return Ok(true);
+        }
+        if bytes.iter().take(read).any(|byte| *byte != 0) {
+            return Ok(false);
+        }
+        at = at.saturating_add(u64::try_from(read).map_err(io::Error::other)?);
+    }
 }
 
 /// Reads the pin without the append lock.
@@ -125,8 +149,8 @@ pub(crate) fn write(file: &File, before: &Pin, tail: Tail) -> io::Result<Pin> {
 
 /// Notes `tail` for the first time and makes it durable, in a file that has both slots.
 pub(crate) fn write_first(file: &File, tail: Tail) -> io::Result<Pin> {
+    allocate(file)?;
     let pin = write(file, &Pin::Absent, tail)?;
-    allocate_second(file)?;
     file.sync_all()?;
     Ok(pin)
 }
@@ -134,21 +158,24 @@ pub(crate) fn write_first(file: &File, tail: Tail) -> io::Result<Pin> {
 /// Replaces whatever was noted in both slots and makes it durable, so that the old note can't
 /// come back when one slot is damaged.
 pub(crate) fn replace(file: &File, before: &Pin, tail: Tail) -> io::Result<Pin> {
+    allocate(file)?;
     let once = write(file, before, tail)?;
-    allocate_second(file)?;
     file.sync_all()?;
     let twice = write(file, &once, tail)?;
     file.sync_all()?;
     Ok(twice)
 }
 
-/// Gives the second slot its place on disk, so that a pin can be written when the disk is full.
-fn allocate_second(file: &File) -> io::Result<()> {
-    let offset = Slot::Second.offset();
-    if file.metadata()?.len() > offset {
-        return Ok(());
+/// Gives both slots their places on disk, so that a pin can be written when the disk is full.
+/// What is there already stays.
+fn allocate(file: &File) -> io::Result<()> {
+    let mut length = file.metadata()?.len();
+    while length < LENGTH {
+        let missing = usize::try_from(LENGTH - length).map_err(io::Error::other)?;
+        file.write_all_at(&[0; SECTOR][..missing.min(SECTOR)], length)?;
+        length = file.metadata()?.len();
     }
-    file.write_all_at(&[0; SECTOR], offset)
+    Ok(())
 }
 
 fn read_slot(file: &File, slot: Slot) -> io::Result<Option<Note>> {

@@ -63,12 +63,24 @@ pub(crate) async fn open(root: &Path, call: &Call<'_>) -> Result<Option<Reader>,
     let paths = Paths::new(root, call.workflow);
     let mut attempt = 1;
     loop {
-        if paths.inspect(call)?.is_none()
-            || paths.database().map_err(|error| call.io(error))? == Database::Blank
-        {
+        if paths.inspect(call)?.is_none() {
             return Ok(None);
         }
+        if paths.database().map_err(|error| call.io(error))? == Database::Blank {
+            return match holds_bytes(&paths.wal(), call)? {
+                Held::Nothing => Ok(None),
+                Held::Bytes => Err(call.unfit(
+                    "there is a write-ahead log without its database; restore the database",
+                )),
+            };
+        }
+        refuse_journal(&paths, call)?;
         match try_open(&paths, call).await? {
+            Ok(reader) if reader.layout.fault.is_some() => {
+                let reason = reader.layout.fault.unwrap_or_default();
+                reader.close().await;
+                return Err(call.unfit(reason));
+            }
             Ok(reader) if reader.layout.version > LAYOUT_VERSION => {
                 let found = reader.layout.version;
                 reader.close().await;
@@ -79,6 +91,32 @@ pub(crate) async fn open(root: &Path, call: &Call<'_>) -> Result<Option<Reader>,
             Err(error) if is_cannot_open(&error) && attempt < ATTEMPTS => attempt += 1,
             Err(error) => return Err(call.sql(error)),
         }
+    }
+}
+
+/// Whether a file holds anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Held {
+    Nothing,
+    Bytes,
+}
+
+fn holds_bytes(path: &Path, call: &Call<'_>) -> Result<Held, StoreError> {
+    let stamp = paths::stamp(path).map_err(|error| call.io(error))?;
+    Ok(match stamp {
+        Some(stamp) if stamp.length > 0 => Held::Bytes,
+        Some(_) | None => Held::Nothing,
+    })
+}
+
+/// A journal means that somebody changed the database in another way than ours and did not
+/// finish. To read on would be to ignore it or to write.
+fn refuse_journal(paths: &Paths, call: &Call<'_>) -> Result<(), StoreError> {
+    match holds_bytes(&paths.journal(), call)? {
+        Held::Nothing => Ok(()),
+        Held::Bytes => Err(call.unfit(
+            "a rollback journal stands beside the database: a transaction of another program did not finish",
+        )),
     }
 }
 

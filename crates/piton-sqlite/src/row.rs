@@ -2,10 +2,11 @@
 
 use piton_ledger::{Sequence, TransitionId};
 use piton_store::{PersistedRow, StoreError, Stored, Tail};
-use sqlx::sqlite::{SqliteRow, SqliteValueRef};
+use sqlx::query::Query;
+use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteRow, SqliteValueRef};
 use sqlx::{Decode, Row, SqliteConnection, TypeInfo, ValueRef};
 
-use crate::connection::Lease;
+use crate::connection::{self, Lease};
 use crate::error::Call;
 use crate::schema::Table;
 
@@ -87,11 +88,8 @@ pub(crate) async fn find(
     if statements(writer.table).is_none() {
         return Ok(None);
     }
-    let row = sqlx::query(BY_TRANSITION)
-        .bind(transition_id.to_string())
-        .fetch_optional(&mut writer.connection)
-        .await?;
-    row.as_ref().map(decode).transpose()
+    let query = sqlx::query(BY_TRANSITION).bind(transition_id.to_string());
+    optional(&mut writer.connection, query).await
 }
 
 /// Finds the row at a sequence.
@@ -99,11 +97,7 @@ pub(crate) async fn at(
     connection: &mut SqliteConnection,
     sequence: Sequence,
 ) -> Result<Option<PersistedRow>, sqlx::Error> {
-    let row = sqlx::query(BY_SEQUENCE)
-        .bind(sequence.to_i64())
-        .fetch_optional(connection)
-        .await?;
-    row.as_ref().map(decode).transpose()
+    optional(connection, sqlx::query(BY_SEQUENCE).bind(sequence.to_i64())).await
 }
 
 /// Reads the one row, if any, that a statement without parameters gives.
@@ -111,8 +105,17 @@ pub(crate) async fn one(
     connection: &mut SqliteConnection,
     statement: &'static str,
 ) -> Result<Option<PersistedRow>, sqlx::Error> {
-    let row = sqlx::query(statement).fetch_optional(connection).await?;
-    row.as_ref().map(decode).transpose()
+    optional(connection, sqlx::query(statement)).await
+}
+
+async fn optional(
+    connection: &mut SqliteConnection,
+    query: Query<'_, Sqlite, SqliteArguments>,
+) -> Result<Option<PersistedRow>, sqlx::Error> {
+    match query.fetch_optional(&mut *connection).await? {
+        Some(row) => decode(&row).map(Some),
+        None => connection::confirm(connection).await.map(|()| None),
+    }
 }
 
 /// Decodes a row, whatever the types of its values. A sequence that is not a whole number becomes
@@ -157,7 +160,7 @@ fn value(row: &SqliteRow, column: usize) -> Result<Value<'_>, sqlx::Error> {
     })
 }
 
-fn read<'r, T: Decode<'r, sqlx::Sqlite>>(value: SqliteValueRef<'r>) -> Result<T, sqlx::Error> {
+fn read<'r, T: Decode<'r, Sqlite>>(value: SqliteValueRef<'r>) -> Result<T, sqlx::Error> {
     T::decode(value).map_err(sqlx::Error::Decode)
 }
 

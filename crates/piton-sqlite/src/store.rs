@@ -72,6 +72,9 @@ impl SqliteStore {
         if root.to_str().is_none() {
             return Err(unfit("the path of the root is not UTF-8; move it"));
         }
+        if root.is_symlink() && !root.exists() {
+            return Err(unfit("the root is a symbolic link that leads nowhere"));
+        }
         if root.exists() && !root.is_dir() {
             return Err(unfit("the root is not a directory"));
         }

@@ -8,7 +8,7 @@ use piton_ledger::{ChainHead, Sequence};
 use piton_sqlite::SqliteStore;
 use piton_store::{
     AppendLock, AppendStatus, CheckpointStore, ExpectedHead, PinFinding, Repin, Retry, StoreError,
-    Tail,
+    Tail, WorkflowCatalog,
 };
 use support::{Place, append, assert_linked, event, files, raw, rows, run, workflow};
 
@@ -96,16 +96,36 @@ fn either_slot_suffices() {
 
 /// A file that ends after the first slot: the second was never written.
 #[test]
-fn a_torn_second_slot_is_no_damage() {
+fn a_cut_lock_file_is_damage() {
     let place = Place::new();
     let id = workflow("w");
     run(async {
         support::cold_ledger(&place, &id, 2).await;
         // Three writes: the empty chain, row 1, row 2; the newest stands in the first slot.
-        for length in [64, 4096, 4100, 4159] {
+        for length in [1, 64, 4096, 4159, 4160, 8191] {
             change(&place.lock_file(&id), |bytes| bytes.truncate(length));
-            assert_eq!(pin_sequence(&place.store(), &id).await, Some(2), "{length}");
+            assert_damaged(&place.store(), &id).await;
             change(&place.lock_file(&id), |bytes| bytes.resize(8192, 0));
+        }
+    });
+}
+
+/// The file gets its whole length, as zeros, before its first note.
+#[test]
+fn a_lock_file_whose_making_was_interrupted_is_no_pin() {
+    let place = Place::new();
+    run(async {
+        for (number, length) in [0, 1, 4096, 8192].into_iter().enumerate() {
+            let id = workflow(&format!("w{number}"));
+            std::fs::create_dir_all(place.home(&id)).expect("writable");
+            std::fs::write(place.lock_file(&id), vec![0; length]).expect("writable");
+            assert_eq!(pin_sequence(&place.store(), &id).await, None, "{length}");
+            append(&place.store(), &id, 1).await;
+            assert_eq!(pin_sequence(&place.store(), &id).await, Some(1), "{length}");
+            assert_eq!(
+                std::fs::read(place.lock_file(&id)).expect("readable").len(),
+                8192
+            );
         }
     });
 }
@@ -456,12 +476,19 @@ fn a_log_without_its_database_is_not_replayed_onto_a_new_one() {
         std::fs::create_dir_all(place.home(&id)).expect("writable");
         std::fs::write(place.wal(&id), b"rows, perhaps").expect("writable");
         let store = place.store();
-        assert!(rows(&store, &id).await.is_empty());
-        let error = store
-            .append(&event(&id, 1), ExpectedHead::Any)
-            .await
-            .expect_err("refused");
-        assert!(matches!(error, StoreError::Unfit { .. }), "{error}");
+        let refused =
+            |error: StoreError| assert!(matches!(error, StoreError::Unfit { .. }), "{error}");
+        refused(
+            store
+                .append(&event(&id, 1), ExpectedHead::Any)
+                .await
+                .expect_err("refused"),
+        );
+        // It may hold rows, so a reader must not say that there are none.
+        refused(store.iter_persisted_chain(&id).await.expect_err("refused"));
+        refused(store.tail_chain_head(&id).await.expect_err("refused"));
+        refused(store.stats(&id).await.expect_err("refused"));
+        assert_eq!(store.list().await.expect("readable"), [id.clone()]);
         assert_eq!(
             std::fs::read(place.wal(&id)).expect("still there"),
             b"rows, perhaps"

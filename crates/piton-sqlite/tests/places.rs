@@ -22,7 +22,10 @@ fn the_list_holds_ledgers_and_nothing_else() {
         std::fs::write(place.root().join("file"), b"").expect("writable");
         symlink(place.home(&workflow("a")), place.root().join("link")).expect("writable");
         let listed = store.list().await.expect("readable");
-        assert_eq!(listed, ["A", "a", "b", "c.d"].map(workflow));
+        // The link is no ledger, but to pass over it would hide it from a check of everything.
+        assert_eq!(listed, ["A", "a", "b", "c.d", "link"].map(workflow));
+        let error = store.stats(&workflow("link")).await.expect_err("refused");
+        assert!(matches!(error, StoreError::Unfit { .. }), "{error}");
         store.close().await.expect("the store closes");
         // A lost database is still listed, by its pin.
         std::fs::remove_file(place.database(&workflow("b"))).expect("writable");

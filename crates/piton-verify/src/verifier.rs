@@ -4,7 +4,7 @@
 use std::fmt;
 
 use piton_ledger::{ChainHead, Sequence, StateMachine, TransitionEvent, WorkflowId};
-use piton_store::{CheckpointStore, PersistedChain, StoreError, Tail};
+use piton_store::{CheckpointStore, PersistedChain, Retry, StoreError, Tail};
 
 use crate::expectation::{Expectations, PinPolicy, PinStatus};
 use crate::verdict::{AuditVerdict, ChainMismatch, ReplayVerdict, TornReason, TornWrite};
@@ -150,6 +150,9 @@ impl<'s, S: CheckpointStore> ReplayVerifier<'s, S> {
             PinPolicy::Ignore => PinStatus::Ignored,
             PinPolicy::Enforce => walk.pin_status(),
         };
+        if status == PinStatus::Contradicted {
+            self.confirm_pin(workflow, pin).await?;
+        }
         let outcome = match torn.map_or_else(|| walk.finish(), Finding::Torn) {
             Finding::Intact(tail) => Outcome::Intact(tail),
             Finding::Torn(damage) => Outcome::Torn(damage),
@@ -171,6 +174,27 @@ impl<'s, S: CheckpointStore> ReplayVerifier<'s, S> {
             }
         };
         Ok((outcome, status))
+    }
+}
+
+impl<S: CheckpointStore> ReplayVerifier<'_, S> {
+    /// Rows may be missing because the workflow was deleted, or its pin moved back by an operator,
+    /// between the reading of the pin and of the rows. Then nothing is known of either.
+    async fn confirm_pin(
+        &self,
+        workflow: &WorkflowId,
+        before: Option<Tail>,
+    ) -> Result<(), StoreError> {
+        let reach = |pin: Option<Tail>| pin.and_then(|tail| tail.sequence());
+        if reach(self.store.pinned_tail(workflow).await?) >= reach(before) {
+            return Ok(());
+        }
+        Err(StoreError::Engine {
+            action: "verification",
+            workflow: Some(workflow.clone()),
+            retry: Retry::Helps,
+            source: "the workflow was deleted or repinned while it was read".into(),
+        })
     }
 }
 

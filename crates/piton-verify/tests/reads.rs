@@ -164,3 +164,74 @@ fn a_read_that_fails_gives_no_verdict() {
         assert!(!judged, "{fails_at} failed, so nothing is known");
     }
 }
+
+/// A store whose workflow is deleted between the reading of its pin and of its rows.
+struct Vanishing<S> {
+    inner: S,
+    pins: Mutex<Vec<Option<Tail>>>,
+}
+
+impl<S: CheckpointStore> CheckpointStore for Vanishing<S> {
+    type Lock = S::Lock;
+    type Chain = S::Chain;
+
+    async fn append(
+        &self,
+        event: &SealedEvent,
+        expected: ExpectedHead,
+    ) -> Result<Appended, StoreError> {
+        self.inner.append(event, expected).await
+    }
+
+    async fn iter_persisted_chain(&self, workflow: &WorkflowId) -> Result<Self::Chain, StoreError> {
+        self.inner.iter_persisted_chain(workflow).await
+    }
+
+    async fn tail_chain_head(&self, workflow: &WorkflowId) -> Result<ChainHead, StoreError> {
+        self.inner.tail_chain_head(workflow).await
+    }
+
+    async fn pinned_tail(&self, _: &WorkflowId) -> Result<Option<Tail>, StoreError> {
+        let mut pins = self.pins.lock().expect("no test panics while it reads");
+        Ok(pins.pop().expect("the pin is read twice at most"))
+    }
+
+    async fn lock(&self, workflow: &WorkflowId) -> Result<S::Lock, StoreError> {
+        self.inner.lock(workflow).await
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        self.inner.close().await
+    }
+}
+
+#[test]
+fn a_workflow_that_vanishes_while_it_is_read_has_no_verdict() {
+    block_on(async {
+        let chain = chain(4).await;
+        let first = Tail::At {
+            sequence: piton_ledger::Sequence::FIRST,
+            head: chain.rows[0].next_head.to_head().expect("a head"),
+        };
+        let verify = async |later: Option<Tail>| {
+            let store = Vanishing {
+                inner: chain.tampered(Vec::new()),
+                pins: Mutex::new(vec![later, Some(chain.tail)]),
+            };
+            ReplayVerifier::new(&store)
+                .verify::<VulnState>(&chain.workflow)
+                .await
+        };
+        for later in [None, Some(Tail::Empty), Some(first)] {
+            let error = verify(later).await.expect_err("nothing is known");
+            assert_eq!(error.retry(), piton_store::Retry::Helps, "{error}");
+        }
+        let verdict = verify(Some(chain.tail))
+            .await
+            .expect("the pin still stands");
+        assert!(
+            matches!(verdict, piton_verify::ReplayVerdict::TornWrite(_)),
+            "{verdict:?}"
+        );
+    });
+}
