@@ -488,7 +488,10 @@ fn a_log_without_its_database_is_not_replayed_onto_a_new_one() {
         refused(store.iter_persisted_chain(&id).await.expect_err("refused"));
         refused(store.tail_chain_head(&id).await.expect_err("refused"));
         refused(store.stats(&id).await.expect_err("refused"));
-        assert_eq!(store.list().await.expect("readable"), [id.clone()]);
+        assert_eq!(
+            store.list().await.expect("readable"),
+            std::slice::from_ref(&id)
+        );
         assert_eq!(
             std::fs::read(place.wal(&id)).expect("still there"),
             b"rows, perhaps"
