@@ -9,9 +9,10 @@ use piton_ledger::VulnState::{Completed, GateFailedRetryable, NeedsPlan, PatchAp
 use support::{Moves, history};
 
 /// Every golden; a file that no test compares is no promise.
-const GOLDENS: [&str; 5] = [
+const GOLDENS: [&str; 6] = [
     "clean_completion",
     "exit_codes",
+    "postgres_schema",
     "redaction_rules",
     "retry_then_recovery",
     "sqlite_schema",
@@ -104,6 +105,14 @@ async fn retry_then_recovery() {
 #[test]
 fn sqlite_schema() {
     golden("sqlite_schema", piton_sqlite::SCHEMA);
+}
+
+#[test]
+fn postgres_schema() {
+    golden(
+        "postgres_schema",
+        &piton_postgres::schema(&piton_postgres::SchemaName::default()),
+    );
 }
 
 #[test]
