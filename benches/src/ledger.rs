@@ -20,6 +20,15 @@ pub fn workflow() -> WorkflowId {
 
 /// Makes the n-th event of an endless legal history.
 pub fn event(number: u64, outcome: &CanonicalJson) -> TransitionEvent<VulnState> {
+    event_of(&workflow(), number, outcome)
+}
+
+/// Makes the n-th event of an endless legal history of another workflow.
+pub fn event_of(
+    workflow: &WorkflowId,
+    number: u64,
+    outcome: &CanonicalJson,
+) -> TransitionEvent<VulnState> {
     let edges: Vec<_> = VulnState::KINDS
         .iter()
         .flat_map(|prior| prior.successors().iter().map(move |next| (*prior, *next)))
@@ -36,7 +45,7 @@ pub fn event(number: u64, outcome: &CanonicalJson) -> TransitionEvent<VulnState>
             .parse()
             .expect("a digest"),
         chain_head: ChainHead::GENESIS,
-        workflow_id: workflow(),
+        workflow_id: workflow.clone(),
     };
     transition.try_into().expect("a legal edge")
 }

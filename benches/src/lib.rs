@@ -8,5 +8,7 @@
 mod ledger;
 mod measure;
 
-pub use ledger::{OUTCOME, bulk_ledger, event, open_bare, runtime, scan_hash_parse, workflow};
+pub use ledger::{
+    OUTCOME, bulk_ledger, event, event_of, open_bare, runtime, scan_hash_parse, workflow,
+};
 pub use measure::{Figures, Size, alternate, print_table};

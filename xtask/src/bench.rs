@@ -4,8 +4,8 @@ use anyhow::{Result, bail};
 use cargo_metadata::TargetKind;
 use xshell::cmd;
 
-use crate::process;
 use crate::workspace::Workspace;
+use crate::{postgres, process};
 
 const PACKAGE: &str = "piton-benches";
 
@@ -26,6 +26,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         .into_iter()
         .flat_map(|target| ["--bench".to_owned(), target])
         .collect();
+    let _servers = postgres::for_tests(workspace, &[])?;
     let shell = &workspace.shell;
     process::run(cmd!(
         shell,

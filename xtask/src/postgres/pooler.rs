@@ -97,7 +97,7 @@ fn settings(port: u16, server_port: u16, users: &str, prepared: PreparedStatemen
          auth_type = scram-sha-256\n\
          auth_file = {users}\n\
          pool_mode = transaction\n\
-         default_pool_size = 4\n\
+         default_pool_size = 60\n\
          max_client_conn = 300\n\
          ignore_startup_parameters = extra_float_digits\n\
          {prepared}"
@@ -118,7 +118,7 @@ mod tests {
             "unix_socket_dir =",
             "auth_file = /users",
             "pool_mode = transaction",
-            "default_pool_size = 4",
+            "default_pool_size = 60",
         ] {
             assert!(settings.lines().any(|found| found == line), "{line}");
         }
