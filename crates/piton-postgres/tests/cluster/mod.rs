@@ -1,9 +1,11 @@
 //! Owns servers that a test may kill: made, started, killed and promoted by the test itself, on
 //! loopback, from the binaries that `PITON_TEST_POSTGRES_BIN` names.
 
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
 use std::fs;
 use std::net::TcpListener;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -45,6 +47,26 @@ impl Server {
                 ])
                 .arg(data),
         );
+        server.restart();
+        server
+    }
+
+    /// Makes a server that speaks TLS as `localhost`, and starts it; the authority is this
+    /// certificate in PEM.
+    pub(crate) fn start_with_tls(certificate: &str, key: &str) -> Self {
+        let mut server = Self::start();
+        server.kill();
+        for (name, content) in [("server.crt", certificate), ("server.key", key)] {
+            let path = server.data().join(name);
+            fs::write(&path, content).expect("the data directory can be written to");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("a mode");
+            if let Some(account) = server.account {
+                chown(&path, Some(account.user), Some(account.group))
+                    .expect("root may give a file away");
+            }
+        }
+        let settings = server.data().join("postgresql.auto.conf");
+        fs::write(settings, "ssl = on\n").expect("the data directory can be written to");
         server.restart();
         server
     }
@@ -170,7 +192,11 @@ impl Server {
         format!("postgres://piton_test@127.0.0.1:{}/postgres", self.port)
     }
 
-    fn sql(&self, statement: &str) -> String {
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(crate) fn sql(&self, statement: &str) -> String {
         let output = self
             .command("psql")
             .args(["-qtAX", "-c", statement])
