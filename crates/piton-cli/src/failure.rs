@@ -163,7 +163,7 @@ impl Failure {
                 ),
             },
             Self::Repin(RepinError::NotTheTail { .. }) => Some(
-                "look at the chain with `piton log`, and accept the tail that `piton head` prints",
+                "find out from a backup or a kept head which tail was acknowledged: whoever accepts a shorter one gives the lost rows up",
             ),
             Self::Usage(_) => Some("for more information, try '--help'"),
             Self::Repin(_)

@@ -42,6 +42,9 @@ pub(crate) enum StoreUrlError {
     /// `sqlite:` names no directory.
     #[error("`sqlite:` needs a directory after the colon")]
     NoDirectory,
+    /// `sqlite:` is followed by what a shell or a browser would have to resolve.
+    #[error("`sqlite:` takes a plain directory after the colon, without `//` and without `~`")]
+    NotPlain,
     /// `postgres:` names no server.
     #[error("a Postgres store is `postgres://USER@HOST/DATABASE`")]
     NoServer,
@@ -58,6 +61,11 @@ impl FromStr for StoreUrl {
             Some(("memory", "")) => Ok(Self::Memory),
             Some(("memory", _)) => Err(StoreUrlError::AfterMemory),
             Some(("sqlite", "")) => Err(StoreUrlError::NoDirectory),
+            Some(("sqlite", directory))
+                if directory.starts_with("//") || directory.starts_with('~') =>
+            {
+                Err(StoreUrlError::NotPlain)
+            }
             Some(("sqlite", directory)) => Ok(Self::Sqlite(directory.into())),
             Some(("postgres" | "postgresql", rest)) => match rest.strip_prefix("//") {
                 Some(server) if !server.is_empty() => {
@@ -128,6 +136,11 @@ impl StoreArgument {
         open_store(&self.store, busy_timeout)
     }
 
+    /// Opens a store as [`open_present`] does.
+    pub(crate) fn open_present(&self, busy_timeout: BusyTimeout) -> Result<AnyStore, StoreError> {
+        open_present(&self.store, busy_timeout)
+    }
+
     /// Prepares a store whose schema is not prepared by the first append.
     pub(crate) async fn migrate(&self, busy_timeout: BusyTimeout) -> Result<Migrated, Failure> {
         match &self.store {
@@ -152,6 +165,9 @@ pub(crate) fn open_store(
         StoreUrl::Memory => Ok(AnyStore::new(
             MemoryStore::new().with_busy_timeout(busy_timeout.0),
         )),
+        StoreUrl::Sqlite(directory) if directory.join("checkpoints.sqlite").exists() => Err(unfit(
+            "this is the directory of one workflow; name the directory above it",
+        )),
         StoreUrl::Sqlite(directory) => {
             let options = SqliteOptions {
                 busy_timeout: busy_timeout.0,
@@ -162,6 +178,29 @@ pub(crate) fn open_store(
             )?))
         }
         StoreUrl::Postgres(url) => Ok(AnyStore::new(connect(url, busy_timeout)?)),
+    }
+}
+
+/// Opens a store that a command takes everything from: one that is not there has a wrong name.
+pub(crate) fn open_present(
+    url: &StoreUrl,
+    busy_timeout: BusyTimeout,
+) -> Result<AnyStore, StoreError> {
+    match url {
+        StoreUrl::Sqlite(directory) if !directory.exists() => Err(unfit(
+            "there is no store in this directory; look at its name",
+        )),
+        StoreUrl::Memory | StoreUrl::Sqlite(_) | StoreUrl::Postgres(_) => {
+            open_store(url, busy_timeout)
+        }
+    }
+}
+
+fn unfit(reason: &str) -> StoreError {
+    StoreError::Unfit {
+        action: "opening the store",
+        workflow: None,
+        reason: reason.to_owned(),
     }
 }
 
@@ -191,6 +230,14 @@ mod tests {
         check("memory:", Ok(StoreUrl::Memory));
         check("memory:x", Err(StoreUrlError::AfterMemory));
         check("sqlite:", Err(StoreUrlError::NoDirectory));
+        for odd in [
+            "sqlite://.piton",
+            "sqlite:///x",
+            "sqlite:~/ledgers",
+            "sqlite:~",
+        ] {
+            check(odd, Err(StoreUrlError::NotPlain));
+        }
         check("sqlite:a:b", Ok(StoreUrl::Sqlite("a:b".into())));
         check("sqlite:/x/y", Ok(StoreUrl::Sqlite("/x/y".into())));
         for url in ["postgres://u:p@h/d", "postgresql://h/d?piton_schema=s"] {

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::progress;
 use crate::proof::Proof;
 use crate::rows::Rows;
-use crate::store::{StoreUrl, closing, open_store};
+use crate::store::{StoreUrl, closing, open_present, open_store};
 use crate::transfer::{self, Halt, Moved, Refusal, Side, at};
 
 /// Copy chains into another store, with the same bytes and heads, verified before and after
@@ -59,7 +59,7 @@ impl Copy {
         context: Context<'_>,
         console: &mut Console<'_>,
     ) -> Result<ExitStatus, Failure> {
-        let source = open_store(&self.from, context.busy_timeout)?;
+        let source = open_present(&self.from, context.busy_timeout)?;
         let outcome = self
             .copy_into_destination::<M>(&source, context, console)
             .await;

@@ -71,7 +71,11 @@ impl Export {
         context: Context<'_>,
         console: &mut Console<'_>,
     ) -> Result<ExitStatus, Failure> {
-        let store = self.store.open(context.busy_timeout)?;
+        let store = if self.all {
+            self.store.open_present(context.busy_timeout)?
+        } else {
+            self.store.open(context.busy_timeout)?
+        };
         let outcome = self.export_all::<M>(&store, console).await;
         closing(store, outcome).await
     }

@@ -65,7 +65,11 @@ impl Verify {
         if self.events && self.format == Format::Text {
             return Err(Failure::Usage("--events goes with --format json"));
         }
-        let store = self.store.open(context.busy_timeout)?;
+        let store = if self.all {
+            self.store.open_present(context.busy_timeout)?
+        } else {
+            self.store.open(context.busy_timeout)?
+        };
         let outcome = self.verify_all::<M>(&store, console).await;
         closing(store, outcome).await
     }

@@ -189,9 +189,10 @@ fn a_longer_chain_is_refused() {
     let scratch = Scratch::new();
     let target = Target::new(&scratch);
     target.append(&three());
+    scratch.make_root();
     let source = target.copy(&[WORKFLOW]).expect_code(6).stdout;
     assert!(source.contains("goes on at sequence 1"), "{source}");
-    assert!(!scratch.root().exists());
+    assert!(scratch.is_root_empty());
     scratch.record(&three()[..2]);
     target.check_refused("longer_chain", 3);
 }
@@ -200,12 +201,13 @@ fn a_longer_chain_is_refused() {
 fn nothing_is_copied_of_nothing() {
     let scratch = Scratch::new();
     let target = Target::new(&scratch);
+    scratch.make_root();
     let run = target.copy(&[]).expect_code(0);
     assert_eq!(run.stdout, "");
     assert_eq!(run.stderr, "the source holds no workflow\n");
     let run = target.copy(&[WORKFLOW]).expect_code(0);
     assert_eq!(run.stdout, format!("empty: {WORKFLOW}: nothing to copy\n"));
-    assert!(!target.root().exists() && !scratch.root().exists());
+    assert!(!target.root().exists() && scratch.is_root_empty());
 }
 
 #[test]

@@ -55,9 +55,11 @@ fn nothing_recorded_is_no_line() {
     let run = scratch.run(&["export", WORKFLOW]).expect_code(0);
     assert_eq!(run.stdout, "");
     assert_eq!(run.stderr, format!("{WORKFLOW}: nothing is recorded\n"));
+    assert!(!scratch.root().exists());
+    scratch.make_root();
     let run = scratch.run(&["export", "--all"]).expect_code(0);
     assert_eq!(run.stderr, "the store holds no workflow\n");
-    assert!(!scratch.root().exists());
+    assert!(scratch.is_root_empty());
 }
 
 #[test]

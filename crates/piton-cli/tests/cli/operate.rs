@@ -373,3 +373,37 @@ fn a_place_where_nothing_can_be_made_is_a_store_that_could_not_be_checked() {
     let run = scratch.feed(&arguments, three()[0].as_bytes());
     run.expect_code(5);
 }
+
+#[test]
+fn a_store_that_is_not_there_is_not_called_intact() {
+    let scratch = Scratch::new();
+    scratch.record(&three());
+    let nowhere = format!("sqlite:{}", scratch.path("nowhere").display());
+    for command in ["verify", "export"] {
+        let run = scratch
+            .run(&[command, "--all", "--store", &nowhere])
+            .expect_code(5);
+        assert!(run.stderr.contains("no store"), "{run:?}");
+    }
+    let elsewhere = format!("sqlite:{}", scratch.path("elsewhere").display());
+    scratch
+        .run(&["copy", "--from", &nowhere, "--to", &elsewhere])
+        .expect_code(5);
+    assert!(!scratch.path("elsewhere").exists());
+    // One workflow's directory is easily taken for the store.
+    let workflow = format!("sqlite:{}", scratch.root().join(WORKFLOW).display());
+    let run = scratch
+        .run(&["verify", "--all", "--store", &workflow])
+        .expect_code(5);
+    assert!(run.stderr.contains("directory above"), "{run:?}");
+    scratch
+        .run(&["list", "--store", "sqlite://.piton"])
+        .expect_code(2);
+    scratch
+        .run(&["list", "--store", "sqlite:~/ledgers"])
+        .expect_code(2);
+    // A workflow that nobody recorded is an empty chain all the same.
+    scratch
+        .run(&["verify", "unknown", "--store", &nowhere])
+        .expect_code(0);
+}

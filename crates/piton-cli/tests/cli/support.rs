@@ -52,6 +52,18 @@ impl Scratch {
         self.directory.path().join("ledger")
     }
 
+    /// Makes the directory of a store that holds nothing yet.
+    pub(crate) fn make_root(&self) {
+        std::fs::create_dir(self.root()).expect("the scratch directory can be written to");
+    }
+
+    pub(crate) fn is_root_empty(&self) -> bool {
+        std::fs::read_dir(self.root())
+            .expect("the root is there")
+            .next()
+            .is_none()
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("sqlite:{}", self.root().display())
     }

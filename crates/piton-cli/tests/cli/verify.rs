@@ -223,6 +223,7 @@ fn a_damaged_pin_cannot_be_checked_and_can_be_replaced() {
 #[test]
 fn all_gives_the_worst_of_its_verdicts() {
     let scratch = Scratch::new();
+    scratch.make_root();
     scratch.run(&["verify", "--all"]).expect_code(0);
     for workflow in ["a-intact", "b-unchecked", "c-torn", "d-mismatch"] {
         let event = |number, prior, next| event_of(workflow, number, prior, next, "1");
