@@ -407,3 +407,36 @@ fn a_store_that_is_not_there_is_not_called_intact() {
         .run(&["verify", "unknown", "--store", &nowhere])
         .expect_code(0);
 }
+
+/// The README's way to back a ledger up while somebody appends, and its reason.
+#[test]
+fn a_backup_takes_the_lock_file_first() {
+    let scratch = Scratch::new();
+    let events = three();
+    let files = ["checkpoints.lock", "checkpoints.sqlite"];
+    let backup = |name: &str, order: [&str; 2]| {
+        let place = scratch.path(name).join(WORKFLOW);
+        std::fs::create_dir_all(&place).expect("writable");
+        scratch.record(&events[..1]);
+        for (step, file) in order.into_iter().enumerate() {
+            let from = scratch.root().join(WORKFLOW).join(file);
+            if file == files[1] {
+                let to = place.join(file).display().to_string();
+                rusqlite::Connection::open(from)
+                    .and_then(|database| database.execute("VACUUM INTO ?1", [to]))
+                    .expect("a copy");
+            } else {
+                std::fs::copy(from, place.join(file)).expect("a copy");
+            }
+            // Somebody appends between the two copies.
+            scratch.record(&events[step + 1..=step + 1]);
+        }
+        let store = format!("sqlite:{}", scratch.path(name).display());
+        let run = scratch.run(&["verify", "--all", "--store", &store]);
+        scratch.run(&["delete", WORKFLOW, "--yes"]).expect_code(0);
+        run
+    };
+    backup("right", files).expect_code(0);
+    let [lock, database] = files;
+    backup("wrong", [database, lock]).expect_code(4);
+}
