@@ -283,7 +283,7 @@ impl Append<'_> {
         self.note(tail.tail)?;
         let writer = self.lease.writer();
         writer
-            .refresh(&self.locked.paths)
+            .refresh_log(&self.locked.paths)
             .map_err(|error| self.call.io(error))?;
         writer.tail = Some(tail);
         Ok(Appended {

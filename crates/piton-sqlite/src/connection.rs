@@ -76,6 +76,15 @@ impl Writer {
         Ok(())
     }
 
+    /// Notes how the log stands after a write; the other files have just been compared.
+    pub(crate) fn refresh_log(&mut self, paths: &Paths) -> std::io::Result<()> {
+        if self.files.shm.is_none() {
+            return self.refresh(paths);
+        }
+        self.files.wal = paths::stamp(&paths.wal())?;
+        Ok(())
+    }
+
     /// Closes the connection after what it is doing, and gives back the right to hold one.
     pub(crate) async fn close(self) -> Result<Permit, sqlx::Error> {
         self.connection.close().await?;

@@ -59,7 +59,10 @@ impl SqliteLock {
         let paths = Paths::new(&inner.root, workflow);
         let deadline = Instant::now().checked_add(call.busy_timeout);
         loop {
-            if paths.inspect(&call)?.is_none() {
+            // What a kept connection has open is compared file by file before it is used again.
+            let is_known = inner.pool.holds(workflow)
+                && paths.is_plain_directory().map_err(|error| call.io(error))?;
+            if !is_known && paths.inspect(&call)?.is_none() {
                 paths.create_directory().map_err(|error| call.io(error))?;
                 paths.inspect(&call)?;
             }

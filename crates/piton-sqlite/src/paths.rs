@@ -82,6 +82,11 @@ impl Paths {
         suffixed(&self.database, "-journal")
     }
 
+    /// Whether the workflow's directory is there and no symbolic link.
+    pub(crate) fn is_plain_directory(&self) -> io::Result<bool> {
+        Ok(look(&self.directory)?.is_some_and(|directory| directory.is_dir()))
+    }
+
     /// Refuses what is not a plain directory with plain files, and says whether there is one.
     pub(crate) fn inspect(&self, call: &Call<'_>) -> Result<Option<()>, StoreError> {
         let Some(directory) = look(&self.directory).map_err(|error| call.io(error))? else {

@@ -114,6 +114,11 @@ impl Pool {
         }
     }
 
+    /// Whether there is an idle connection of a workflow.
+    pub(crate) fn holds(&self, workflow: &WorkflowId) -> bool {
+        self.idle().writers.contains(workflow)
+    }
+
     /// Takes the idle connection of a workflow out, if there is one.
     pub(crate) fn take(&self, workflow: &WorkflowId) -> Option<Box<Writer>> {
         self.idle().writers.pop(workflow)
