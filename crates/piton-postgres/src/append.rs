@@ -73,10 +73,7 @@ pub(crate) async fn append(
             Ok(Some(appended)) => return Ok(appended),
             Ok(None) => None,
             Err(Trouble::Refused(refusal)) => return Err(refusal),
-            // A server that never answered is more likely not there than gone for a while.
-            Err(Trouble::Fault(fault)) if fault.is_transient() && inner.pool.has_connected() => {
-                Some(fault)
-            }
+            Err(Trouble::Fault(fault)) if inner.pool.may_recover(&fault) => Some(fault),
             Err(Trouble::Fault(fault)) => return Err(call.fault(fault)),
         };
         // What was sent before a connection was lost may have been done: look before going on.

@@ -140,6 +140,14 @@ impl Opener {
                 .await
                 .map_err(Fault::Statement)?;
         }
+        if self.options().mode == Mode::Direct {
+            // Every statement finds its rows by unique keys, so planning it anew each time finds
+            // the same plan and costs as much as the append itself.
+            connection
+                .run("SET plan_cache_mode = force_generic_plan")
+                .await
+                .map_err(Fault::Statement)?;
+        }
         Ok(())
     }
 

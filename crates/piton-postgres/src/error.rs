@@ -85,6 +85,12 @@ impl Fault {
     pub(crate) fn is_transient(&self) -> bool {
         matches!(self.kind(), Kind::Undone | Kind::Lost)
     }
+
+    /// Whether the server had let the client in when it failed: then it is there, and nothing is
+    /// wrong with address or password.
+    pub(crate) fn is_after_login(&self) -> bool {
+        matches!(self, Self::Statement(_))
+    }
 }
 
 fn kind_of(error: &tokio_postgres::Error) -> Kind {

@@ -76,7 +76,7 @@ impl PostgresLock {
                 }
                 Err(fault) => fault,
             };
-            if !(fault.is_transient() && inner.pool.has_connected()) {
+            if !inner.pool.may_recover(&fault) {
                 return Err(call.fault(fault));
             }
             backoff.start();

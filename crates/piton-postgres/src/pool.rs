@@ -99,9 +99,10 @@ impl Pool {
         self.shared.is_closed()
     }
 
-    /// Whether this store ever had a connection: if it had, the server is only gone for a while.
-    pub(crate) fn has_connected(&self) -> bool {
-        self.connected.load(Ordering::Relaxed)
+    /// Whether trying again may help: the fault passes, and the server was there once. A server
+    /// that never answered is more likely not there than gone for a while.
+    pub(crate) fn may_recover(&self, fault: &Fault) -> bool {
+        fault.is_transient() && (fault.is_after_login() || self.connected.load(Ordering::Relaxed))
     }
 
     /// Gives a shared connection for one call.

@@ -274,8 +274,7 @@ impl Inner {
             self.refuse_when_closed()?;
             attempts = attempts.saturating_sub(1);
             match read().await {
-                Err(fault) if attempts > 0 && fault.is_transient() && self.pool.has_connected() => {
-                }
+                Err(fault) if attempts > 0 && self.pool.may_recover(&fault) => {}
                 answer => return answer,
             }
         }
