@@ -4,12 +4,13 @@ mod support;
 
 use std::path::Path;
 
-use piton_ledger::{ChainHead, Sequence};
+use piton_ledger::{ChainHead, FailedUnrecoverableReason, Sequence, VulnState};
 use piton_sqlite::SqliteStore;
 use piton_store::{
     AppendLock, AppendStatus, CheckpointStore, ExpectedHead, PinFinding, Repin, Retry, StoreError,
     Tail, WorkflowCatalog,
 };
+use piton_verify::{HydrationResult, ReplayVerdict, ReplayVerifier, TornReason, TornWrite};
 use support::{Place, append, assert_linked, event, files, raw, rows, run, workflow};
 
 const SLOTS: [usize; 2] = [0, 4096];
@@ -219,8 +220,35 @@ fn a_lost_or_emptied_database_contradicts_the_pin() {
             lose(&place.database(&id));
             assert!(rows(&place.store(), &id).await.is_empty());
             assert_eq!(pin_sequence(&place.store(), &id).await, Some(2));
+            assert_truncated(&place.store(), &id, 0).await;
             assert_contradicted(&place, &id, PinFinding::TooShort).await;
         });
+    }
+}
+
+/// The verdict names the first missing row, and nothing is hydrated.
+async fn assert_truncated(store: &SqliteStore, id: &piton_ledger::WorkflowId, remaining: usize) {
+    let verdict = ReplayVerifier::new(store)
+        .verify::<VulnState>(id)
+        .await
+        .expect("the chain can be checked");
+    let offending_sequence = i64::try_from(remaining).expect("small") + 1;
+    let reason = TornReason::TruncatedTail;
+    assert_eq!(
+        verdict,
+        ReplayVerdict::TornWrite(TornWrite {
+            reason,
+            offending_sequence
+        })
+    );
+    match HydrationResult::from(verdict) {
+        HydrationResult::FailedUnrecoverable(failure) => {
+            assert_eq!(
+                failure.reason,
+                FailedUnrecoverableReason::CheckpointIntegrity
+            );
+        }
+        HydrationResult::Hydrated(_) => panic!("a shorter history was handed over"),
     }
 }
 
@@ -260,6 +288,7 @@ fn a_cut_log_contradicts_the_pin() {
             support::copy_files(&place.home(&id), &copy.home(&id), &names);
             change(&copy.wal(&id));
             assert_eq!(rows(&copy.store(), &id).await.len(), remaining, "{name}");
+            assert_truncated(&copy.store(), &id, remaining).await;
             let error = copy
                 .store()
                 .append(&event(&id, 4), ExpectedHead::Any)
