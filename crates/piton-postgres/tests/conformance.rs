@@ -22,3 +22,11 @@ mod pooled {
 mod tampered {
     piton_testkit::tamper_matrix!(crate::support::Direct);
 }
+
+mod tampered_single {
+    piton_testkit::tamper_matrix!(crate::support::Single);
+}
+
+mod tampered_pooled {
+    piton_testkit::tamper_matrix!(crate::support::Pooled);
+}

@@ -234,20 +234,19 @@ impl CheckpointStore for Tampered {
     }
 }
 
-impl TamperHarness for Direct {
-    type Tampered = Tampered;
-
+impl Place {
+    /// Damages a workflow's tables behind the store's back, and past any pooler.
     async fn tampered(
         &self,
         workflow: &WorkflowId,
         rows: Vec<PersistedRow>,
         pin: Option<Tail>,
     ) -> Tampered {
-        let client = raw(&self.0.url).await;
-        replace_rows(&client, self.0.schema(), workflow, &rows).await;
-        replace_pin(&client, self.0.schema(), workflow, pin).await;
+        let client = raw(&server_url()).await;
+        replace_rows(&client, self.schema(), workflow, &rows).await;
+        replace_pin(&client, self.schema(), workflow, pin).await;
         Tampered {
-            store: self.0.store(),
+            store: self.store(),
             pin: if pin.is_some() {
                 HasPin::Yes
             } else {
@@ -256,6 +255,27 @@ impl TamperHarness for Direct {
         }
     }
 }
+
+macro_rules! tamper_harness {
+    ($harness:ty) => {
+        impl TamperHarness for $harness {
+            type Tampered = Tampered;
+
+            async fn tampered(
+                &self,
+                workflow: &WorkflowId,
+                rows: Vec<PersistedRow>,
+                pin: Option<Tail>,
+            ) -> Tampered {
+                self.0.tampered(workflow, rows, pin).await
+            }
+        }
+    };
+}
+
+tamper_harness!(Direct);
+tamper_harness!(Single);
+tamper_harness!(Pooled);
 
 /// Replaces a workflow's rows, past every constraint, which do not come back.
 pub(crate) async fn replace_rows(
