@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use piton_ledger::{ChainHead, Sequence, StateMachine, TransitionEvent, WorkflowId};
+use piton_ledger::{ChainHead, StateMachine, TransitionEvent, WorkflowId};
 use piton_store::{CheckpointStore, PersistedChain, Retry, StoreError, Tail};
 
 use crate::expectation::{Expectations, PinPolicy, PinStatus};
@@ -100,18 +100,14 @@ impl<'s, S: CheckpointStore> ReplayVerifier<'s, S> {
             Outcome::Intact(Tail::Empty) => AuditVerdict::EmptyWorkflow {
                 genesis_chain_head: ChainHead::GENESIS,
             },
-            Outcome::Intact(Tail::At { sequence, head }) => Self::intact(head, sequence),
+            Outcome::Intact(Tail::At { sequence, head }) => AuditVerdict::Verified {
+                tail_chain_head: head,
+                rows: sequence,
+            },
             Outcome::Mismatch(mismatch) => AuditVerdict::ChainMismatch(mismatch),
             Outcome::Torn(torn) => AuditVerdict::TornWrite(torn),
         };
         Ok(Checked { verdict, pin })
-    }
-
-    fn intact(tail_chain_head: ChainHead, rows: Sequence) -> AuditVerdict {
-        AuditVerdict::Verified {
-            tail_chain_head,
-            rows,
-        }
     }
 
     async fn walk<M: StateMachine>(
