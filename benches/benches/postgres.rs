@@ -1,14 +1,14 @@
 //! Appends and hydration on Postgres against the bare driver; through a pooler as well. The servers
 //! come from `cargo xtask bench`.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use piton_benches::{OUTCOME, Size, alternate, event, event_of, print_table, workflow};
 use piton_chain::link;
 use piton_ledger::{CanonicalJson, ChainHead, TransitionEvent, VulnState, WorkflowId};
 use piton_postgres::{Mode, PostgresOptions, PostgresStore};
-use piton_store::{CheckpointStore, ExpectedHead, Tail, seal};
+use piton_store::{CheckpointStore, ExpectedHead, SealedEvent, Tail, seal};
 use piton_verify::{HydrationResult, hydrate_or_fail};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, NoTls};
@@ -39,6 +39,14 @@ struct Row {
     prior: Vec<u8>,
     head: Vec<u8>,
     bytes: Vec<u8>,
+}
+
+/// One sealed event a round, the last to be popped first made.
+fn sealed_events(rounds: usize, outcome: &CanonicalJson) -> Vec<SealedEvent> {
+    (0..=u64::try_from(rounds).expect("small"))
+        .rev()
+        .map(|number| seal(&event(number, outcome)).expect("sealable"))
+        .collect()
 }
 
 fn linked_rows(rounds: usize, outcome: &CanonicalJson) -> Vec<Row> {
@@ -153,6 +161,8 @@ fn direct(size: Size, runtime: &tokio::runtime::Runtime, outcome: &CanonicalJson
     let store = runtime.block_on(store(&url, Mode::Direct, "bench_piton"));
     let mut rows = [(); 3].map(|()| linked_rows(rounds, outcome));
     let [first, second, third] = &mut rows;
+    let whole: WorkflowId = "whole".parse().expect("a workflow id");
+    let mut ready = sealed_events(rounds, outcome);
     let mut number = 0;
     let figures = alternate(
         rounds,
@@ -184,13 +194,22 @@ fn direct(size: Size, runtime: &tokio::runtime::Runtime, outcome: &CanonicalJson
                     bare.batch_execute("COMMIT").await.expect("a commit");
                 });
             }),
-            ("piton-postgres: seal, compare, append, pin", &mut || {
-                let sealed = seal(&event(number, outcome)).expect("sealable");
-                number += 1;
+            ("piton-postgres: compare, append, pin", &mut || {
+                let sealed = ready.pop().expect("an event a round");
                 runtime
                     .block_on(store.append(&sealed, ExpectedHead::Any))
                     .expect("an append");
             }),
+            (
+                "piton-postgres: make, seal, compare, append, pin",
+                &mut || {
+                    let sealed = seal(&event_of(&whole, number, outcome)).expect("sealable");
+                    number += 1;
+                    runtime
+                        .block_on(store.append(&sealed, ExpectedHead::Any))
+                        .expect("an append");
+                },
+            ),
         ],
     );
     print_table(
@@ -242,17 +261,17 @@ fn pooled(size: Size, runtime: &tokio::runtime::Runtime, outcome: &CanonicalJson
 async fn many_workflows(size: Size, outcome: &CanonicalJson) {
     let each = size.pick(200, 2);
     let url = variable("PITON_TEST_POSTGRES_URL");
-    client(&url)
-        .await
-        .batch_execute("DROP SCHEMA IF EXISTS bench_many CASCADE")
+    let bare = client(&url).await;
+    bare.batch_execute("DROP SCHEMA IF EXISTS bench_many CASCADE")
         .await
         .expect("dropped");
     let store = store(&url, Mode::Direct, "bench_many").await;
     let workflows: Vec<WorkflowId> = (0..65)
         .map(|number| format!("w{number}").parse().expect("a workflow id"))
         .collect();
-    let fill = async |workflow: &WorkflowId| {
-        for number in 0..u64::try_from(each).expect("small") {
+    let fill = async |workflow: &WorkflowId, round: usize| {
+        for number in round * each..(round + 1) * each {
+            let number = u64::try_from(number).expect("small");
             let sealed = seal(&event_of(workflow, number, outcome)).expect("sealable");
             store
                 .append(&sealed, ExpectedHead::Any)
@@ -260,19 +279,57 @@ async fn many_workflows(size: Size, outcome: &CanonicalJson) {
                 .expect("an append");
         }
     };
-    let rate = |appends: usize, begin: Instant| {
-        f64::from(u32::try_from(appends).expect("small")) / begin.elapsed().as_secs_f64()
-    };
     let begin = Instant::now();
-    fill(&workflows[0]).await;
-    let single = rate(each, begin);
-    let begin = Instant::now();
-    join_all(workflows[1..].iter().map(fill)).await;
-    let many = rate(64 * each, begin);
+    fill(&workflows[0], 0).await;
+    let single = per_second(each, begin);
+    // The first appends connect and prepare.
+    join_all(workflows[1..].iter().map(|workflow| fill(workflow, 0))).await;
+    let (begin, client_before) = (Instant::now(), processor_time(std::process::id()));
+    let server_before = server_time(&bare).await;
+    join_all(workflows[1..].iter().map(|workflow| fill(workflow, 1))).await;
+    let many = per_second(64 * each, begin);
     println!(
         "\nOne workflow: {single:.0} appends/s; 64 workflows at once: {many:.0} appends/s, {:.1} times",
         many / single
     );
+    let each_of = |time: Duration| {
+        time.as_secs_f64() * 1e6 / f64::from(u32::try_from(64 * each).expect("small"))
+    };
+    if let (Some(client_before), Some(client), Some(server_before), Some(server)) = (
+        client_before,
+        processor_time(std::process::id()),
+        server_before,
+        server_time(&bare).await,
+    ) {
+        println!(
+            "Processor time of an append: {:.0} µs in the client, {:.0} µs in the server",
+            each_of(client.saturating_sub(client_before)),
+            each_of(server.saturating_sub(server_before))
+        );
+    }
+}
+
+fn per_second(appends: usize, begin: Instant) -> f64 {
+    f64::from(u32::try_from(appends).expect("small")) / begin.elapsed().as_secs_f64()
+}
+
+/// How long a process of this machine has run on a processor; none where the system does not say.
+fn processor_time(process: u32) -> Option<Duration> {
+    let directory = std::fs::read_dir(format!("/proc/{process}/task")).ok()?;
+    let nanoseconds = directory.filter_map(|task| {
+        let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
+        text.split(' ').next()?.parse::<u64>().ok()
+    });
+    Some(Duration::from_nanos(nanoseconds.sum()))
+}
+
+/// The same for every process of the server, if it is on this machine.
+async fn server_time(client: &Client) -> Option<Duration> {
+    let processes = "SELECT pid FROM pg_catalog.pg_stat_activity";
+    let rows = client.query(processes, &[]).await.expect("processes");
+    rows.iter()
+        .map(|row| processor_time(u32::try_from(row.get::<_, i32>(0)).ok()?))
+        .sum()
 }
 
 fn hydration(size: Size, runtime: &tokio::runtime::Runtime) {
