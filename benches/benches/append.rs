@@ -1,15 +1,17 @@
 //! One durable append, sealed, locked and pinned, against a bare insert of the same row.
 
-use piton_benches::{OUTCOME, Size, alternate, event, open_bare, print_table, runtime};
+use piton_benches::{OUTCOME, Size, alternate, event, event_of, open_bare, print_table, runtime};
 use piton_ledger::{CanonicalJson, ChainHead};
 use piton_sqlite::SqliteStore;
-use piton_store::{CheckpointStore, ExpectedHead, seal};
+use piton_store::{AppendBatch, AppendLock, Batch, CheckpointStore, ExpectedHead, seal};
 use rusqlite::params;
 use sqlx::ConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 
 const INSERT: &str = "INSERT INTO checkpoint_chain \
      (transition_id, prior_head, next_head, event_bytes, written_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+/// How many events a batch has.
+const BATCH: usize = 64;
 const WRITTEN_AT: &str = "2026-01-01T00:00:00Z";
 
 /// A row as the floors insert it: made beforehand, so that they measure the insert alone.
@@ -48,7 +50,8 @@ fn linked_rows(rounds: usize, outcome: &CanonicalJson) -> Vec<Row> {
 }
 
 fn main() {
-    let rounds = Size::from_args().pick(3_000, 5);
+    let size = Size::from_args();
+    let rounds = size.pick(3_000, 5);
     let runtime = runtime();
     let outcome = CanonicalJson::parse(OUTCOME.as_bytes()).expect("JSON");
     let directory = tempfile::tempdir().expect("a directory");
@@ -100,4 +103,50 @@ fn main() {
         ],
     );
     print_table("Durable append of a 533-byte event", &figures, 1, "append");
+    batches(size, &runtime, &store, &outcome);
+}
+
+/// Batches of 64 against single appends, each under a lock that is held all the while.
+fn batches(
+    size: Size,
+    runtime: &tokio::runtime::Runtime,
+    store: &SqliteStore,
+    outcome: &CanonicalJson,
+) {
+    let rounds = size.pick(200, 2);
+    let lock = |id: &str| {
+        let workflow = id.parse().expect("a workflow id");
+        let events = (0..=u64::try_from(rounds * BATCH).expect("small") + 64)
+            .map(|number| seal(&event_of(&workflow, number, outcome)).expect("sealable"));
+        let events: Vec<_> = events.collect();
+        let lock = runtime.block_on(store.lock(&workflow)).expect("a lock");
+        (lock, events.into_iter())
+    };
+    let (mut single, mut singles) = lock("single");
+    let (mut batched, mut events) = lock("batched");
+    let figures = alternate(
+        rounds,
+        &mut [
+            ("single appends", &mut || {
+                for event in singles.by_ref().take(BATCH) {
+                    runtime
+                        .block_on(single.append(&event, ExpectedHead::Any))
+                        .expect("an append");
+                }
+            }),
+            ("one batch", &mut || {
+                let events: Vec<_> = events.by_ref().take(BATCH).collect();
+                let batch = Batch::new(events).expect("a batch");
+                runtime
+                    .block_on(batched.append_batch(&batch, ExpectedHead::Any))
+                    .expect("an append");
+            }),
+        ],
+    );
+    print_table(
+        "64 durable appends of sealed events of 533 bytes",
+        &figures,
+        1,
+        "64 events",
+    );
 }

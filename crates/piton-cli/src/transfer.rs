@@ -5,8 +5,8 @@ mod told;
 
 use piton_ledger::{Sequence, StateMachine, WorkflowId};
 use piton_store::{
-    AnyLock, AnyStore, AppendLock as _, AppendStatus, Appended, ExpectedHead, SealedEvent,
-    StoreError, Tail, VerifiedRow,
+    AnyLock, AnyStore, AppendBatch as _, AppendLock as _, AppendStatus, Appended, Batch,
+    ExpectedHead, SealedEvent, StoreError, Tail, VerifiedRow,
 };
 use piton_verify::{AuditVerdict, Checked, Expectations, ReplayVerifier};
 
@@ -29,6 +29,11 @@ impl Moved {
         skipped: 0,
         tail: Tail::Empty,
     };
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.copied = self.copied.saturating_add(other.copied);
+        self.skipped = self.skipped.saturating_add(other.skipped);
+    }
 
     pub(crate) fn count(&mut self, status: AppendStatus) {
         let counter = match status {
@@ -169,6 +174,44 @@ pub(crate) async fn place(lock: &mut AnyLock, row: VerifiedRow) -> Result<Append
     } else {
         Err(Halt::Refused(misplaced(sequence, found.to_i64())))
     }
+}
+
+/// Puts rows that follow each other where they stood, by one commit, or finds them there; gives
+/// how many were written.
+///
+/// As for [`place`], the rows before them must have been placed.
+pub(crate) async fn place_all(lock: &mut AnyLock, rows: Vec<VerifiedRow>) -> Result<Moved, Halt> {
+    let Some(first) = rows.first() else {
+        return Ok(Moved::NOTHING);
+    };
+    let prior = ExpectedHead::Exactly(first.prior_head());
+    let events: Vec<_> = rows.iter().cloned().map(SealedEvent::from).collect();
+    let mut moved = Moved::NOTHING;
+    if let Ok(batch) = Batch::new(events) {
+        match lock.append_batch(&batch, prior).await {
+            Ok(appended) if stand(&rows, &appended) => {
+                for answer in appended {
+                    moved.count(answer.status);
+                }
+                return Ok(moved);
+            }
+            // Row by row it shows which of them is in the way.
+            Ok(_) | Err(StoreError::StaleHead { .. } | StoreError::TransitionConflict { .. }) => {}
+            Err(error) => return Err(Halt::Failed(Side::Destination, error)),
+        }
+    }
+    for row in rows {
+        moved.count(place(lock, row).await?);
+    }
+    Ok(moved)
+}
+
+/// Whether every row stands where it did in the source.
+fn stand(rows: &[VerifiedRow], appended: &[Appended]) -> bool {
+    let place = |answer: &Appended| (answer.sequence, answer.head);
+    rows.iter()
+        .map(|row| (row.sequence(), row.next_head()))
+        .eq(appended.iter().map(place))
 }
 
 /// The rows before this one are the same on both sides, so an earlier place is a repetition.

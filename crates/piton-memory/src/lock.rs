@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use piton_ledger::{TransitionId, WorkflowId};
 use piton_store::{
-    AppendLock, AppendStatus, Appended, ExpectedHead, PersistedRow, Repin, SealedEvent, StoreError,
-    Tail,
+    AppendBatch, AppendLock, AppendStatus, Appended, Batch, ExpectedHead, PersistedRow, Repin,
+    SealedEvent, StoreError, Tail,
 };
 use tokio::sync::OwnedMutexGuard;
 
+use crate::chain::Chain;
 use crate::store::{Clock, Workflow};
 
 /// Exclusive append ownership of one workflow in memory.
@@ -72,53 +73,107 @@ impl AppendLock for MemoryLock {
             });
         }
         let mut chain = self.workflow.chain();
-        if let Some(finding) = chain.pin_finding() {
-            return Err(StoreError::PinContradicted {
-                workflow: workflow(),
-                pin: chain.pin(),
-                finding,
-            });
+        match judge(&self.workflow_id, &chain, event, expected)? {
+            Some(present) => Ok(present),
+            None => write(&self.workflow_id, &mut chain, event, &self.clock),
         }
-        if let Some(present) = chain.present(event) {
-            if !present.same_bytes {
-                let transition_id = event.transition_id();
-                return Err(StoreError::TransitionConflict {
-                    workflow: workflow(),
-                    transition_id,
-                });
-            }
-            let status = AppendStatus::AlreadyPresent;
-            return Ok(Appended {
-                sequence: present.sequence,
-                head: present.head,
-                status,
-            });
-        }
-        let tail = chain.tail();
-        match expected {
-            ExpectedHead::Exactly(expected) if expected != tail.head() => {
-                return Err(StoreError::StaleHead {
-                    workflow: workflow(),
-                    expected,
-                    actual: tail.head(),
-                });
-            }
-            ExpectedHead::Exactly(_) | ExpectedHead::Any => {}
-        }
-        let sequence = tail.next_sequence().ok_or_else(|| StoreError::ChainFull {
-            workflow: workflow(),
-        })?;
-        let head = chain.push(event, sequence, (self.clock)().to_string());
-        Ok(Appended {
-            sequence,
-            head,
-            status: AppendStatus::Appended,
-        })
     }
 
     async fn release(self) -> Result<(), StoreError> {
         Ok(())
     }
+}
+
+impl AppendBatch for MemoryLock {
+    async fn append_batch(
+        &mut self,
+        batch: &Batch,
+        expected: ExpectedHead,
+    ) -> Result<Vec<Appended>, StoreError> {
+        if batch.workflow_id() != &self.workflow_id {
+            return Err(StoreError::WrongWorkflow {
+                workflow: self.workflow_id.clone(),
+                event_workflow: batch.workflow_id().clone(),
+            });
+        }
+        let mut chain = self.workflow.chain();
+        // The expected head comes after every transition.
+        let judge = |event| judge(&self.workflow_id, &chain, event, ExpectedHead::Any);
+        let judged: Vec<_> = batch.events().iter().map(judge).collect::<Result<_, _>>()?;
+        if judged.iter().any(Option::is_none) {
+            check_expected(&self.workflow_id, &chain, expected)?;
+        }
+        let answers = batch.events().iter().zip(judged);
+        answers
+            .map(|(event, present)| match present {
+                Some(present) => Ok(present),
+                None => write(&self.workflow_id, &mut chain, event, &self.clock),
+            })
+            .collect()
+    }
+}
+
+/// Judges one event: its answer when it is there already, none when it may be written.
+fn judge(
+    workflow: &WorkflowId,
+    chain: &Chain,
+    event: &SealedEvent,
+    expected: ExpectedHead,
+) -> Result<Option<Appended>, StoreError> {
+    if let Some(finding) = chain.pin_finding() {
+        return Err(StoreError::PinContradicted {
+            workflow: workflow.clone(),
+            pin: chain.pin(),
+            finding,
+        });
+    }
+    if let Some(present) = chain.present(event) {
+        if !present.same_bytes {
+            return Err(StoreError::TransitionConflict {
+                workflow: workflow.clone(),
+                transition_id: event.transition_id(),
+            });
+        }
+        return Ok(Some(Appended {
+            sequence: present.sequence,
+            head: present.head,
+            status: AppendStatus::AlreadyPresent,
+        }));
+    }
+    check_expected(workflow, chain, expected).map(|()| None)
+}
+
+fn check_expected(
+    workflow: &WorkflowId,
+    chain: &Chain,
+    expected: ExpectedHead,
+) -> Result<(), StoreError> {
+    let actual = chain.tail().head();
+    match expected {
+        ExpectedHead::Exactly(expected) if expected != actual => Err(StoreError::StaleHead {
+            workflow: workflow.clone(),
+            expected,
+            actual,
+        }),
+        ExpectedHead::Exactly(_) | ExpectedHead::Any => Ok(()),
+    }
+}
+
+fn write(
+    workflow: &WorkflowId,
+    chain: &mut Chain,
+    event: &SealedEvent,
+    clock: &Clock,
+) -> Result<Appended, StoreError> {
+    let next = chain.tail().next_sequence();
+    let sequence = next.ok_or_else(|| StoreError::ChainFull {
+        workflow: workflow.clone(),
+    })?;
+    Ok(Appended {
+        sequence,
+        head: chain.push(event, sequence, clock().to_string()),
+        status: AppendStatus::Appended,
+    })
 }
 
 impl Repin for MemoryLock {

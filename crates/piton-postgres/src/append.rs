@@ -139,14 +139,7 @@ impl<'a> Append<'a> {
         session: Session,
         guess: &mut Guess,
     ) -> Result<Option<Appended>, Trouble> {
-        let patience = self
-            .inner
-            .options()
-            .busy_timeout
-            .saturating_add(ANSWER_PATIENCE);
-        timeout(patience, self.unbounded_round(connection, session, guess))
-            .await
-            .map_err(|_| Fault::NoAnswer(patience))?
+        with_patience(self.inner, self.unbounded_round(connection, session, guess)).await
     }
 
     async fn unbounded_round(
@@ -186,17 +179,13 @@ impl<'a> Append<'a> {
         guess: &mut Guess,
     ) -> Result<Option<Appended>, Trouble> {
         let head = self.event.link(&prior);
+        let route = self.inner.route();
         let answer = self.send_insert(connection, session, prior, head).await;
         let sequence = match answer {
             Ok(sequence) => sequence,
             Err(fault) => match fault.kind() {
                 Kind::Taken => None,
-                Kind::Denied
-                    if self.inner.route() == Route::Statement
-                        && self.inner.options().mode == Mode::Direct =>
-                {
-                    // The role may not write to the tables but perhaps call the function.
-                    self.inner.call_from_now_on();
+                Kind::Denied if self.inner.has_another_route(route) => {
                     self.send_insert(connection, session, prior, head).await?
                 }
                 Kind::Undone | Kind::Lost | Kind::Denied | Kind::LockTimeout | Kind::Other => {
@@ -207,14 +196,8 @@ impl<'a> Append<'a> {
         let Some(sequence) = sequence else {
             return Ok(None);
         };
-        let sequence = Sequence::try_from(sequence)
-            .map_err(|_| Fault::Unexpected("an appended row has no position"))?;
         *guess = Some(head);
-        Ok(Some(Appended {
-            sequence,
-            head,
-            status: AppendStatus::Appended,
-        }))
+        appended(sequence, head).map(Some)
     }
 
     async fn send_insert(
@@ -243,7 +226,7 @@ impl<'a> Append<'a> {
     }
 
     /// Gives the session's prepared statement; none where a pooler may change the session.
-    async fn prepared<'c>(
+    pub(crate) async fn prepared<'c>(
         &self,
         connection: &'c Connection,
         prior: ChainHead,
@@ -264,7 +247,8 @@ impl<'a> Append<'a> {
             .map_err(Fault::Statement)
     }
 
-    async fn statement(
+    /// Sends the statement that compares and inserts.
+    pub(crate) async fn statement(
         &self,
         connection: &Connection,
         prior: ChainHead,
@@ -295,4 +279,26 @@ impl<'a> Append<'a> {
         };
         row.try_get(0).map_err(Fault::Statement)
     }
+}
+
+/// Waits for a round as long as a server may take that is still there.
+pub(crate) async fn with_patience<T>(
+    inner: &Inner,
+    round: impl Future<Output = Result<T, Trouble>>,
+) -> Result<T, Trouble> {
+    let patience = inner.options().busy_timeout.saturating_add(ANSWER_PATIENCE);
+    timeout(patience, round)
+        .await
+        .map_err(|_| Fault::NoAnswer(patience))?
+}
+
+/// The answer of a row that has been written.
+pub(crate) fn appended(sequence: i64, head: ChainHead) -> Result<Appended, Trouble> {
+    let sequence = Sequence::try_from(sequence)
+        .map_err(|_| Fault::Unexpected("an appended row has no position"))?;
+    Ok(Appended {
+        sequence,
+        head,
+        status: AppendStatus::Appended,
+    })
 }

@@ -30,6 +30,7 @@
 
 mod append;
 mod backoff;
+mod batch;
 mod catalog;
 mod chain;
 mod connection;

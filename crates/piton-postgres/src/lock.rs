@@ -8,12 +8,14 @@ use std::time::{Duration, Instant};
 use futures_util::future;
 use piton_ledger::{ChainHead, TransitionId, WorkflowId};
 use piton_store::{
-    AppendLock, Appended, ExpectedHead, PersistedRow, Repin, SealedEvent, StoreError, Tail,
+    AppendBatch, AppendLock, Appended, Batch, ExpectedHead, PersistedRow, Repin, SealedEvent,
+    StoreError, Tail,
 };
 use tokio_postgres::types::Type;
 
-use crate::append::{Append, Session, Trouble};
+use crate::append::{self, Append, Session, Trouble};
 use crate::backoff::Backoff;
+use crate::batch;
 use crate::connection::{Connection, Parameter};
 use crate::error::{Call, Fault, Kind};
 use crate::queue::Turn;
@@ -180,6 +182,61 @@ impl PostgresLock {
         row.try_get(0).map_err(Fault::Statement)
     }
 
+    /// Appends all events or none, however often others get in between.
+    async fn append_all(
+        &mut self,
+        events: &[SealedEvent],
+        expected: ExpectedHead,
+    ) -> Result<Vec<Appended>, StoreError> {
+        let is_foreign = |event: &&SealedEvent| event.workflow_id() != &self.workflow;
+        if let Some(foreign) = events.iter().find(is_foreign) {
+            return Err(StoreError::WrongWorkflow {
+                workflow: self.workflow.clone(),
+                event_workflow: foreign.workflow_id().clone(),
+            });
+        }
+        let inner = Arc::clone(&self.inner);
+        let workflow = self.workflow.clone();
+        let call = Call {
+            action: append::ACTION,
+            workflow: Some(&workflow),
+        };
+        let mut backoff = Backoff::new(inner.options().busy_timeout);
+        backoff.start();
+        loop {
+            self.begin().await.map_err(|fault| call.fault(fault))?;
+            let round = match events {
+                [event] => Append::new(&inner, event, expected)
+                    .round(&self.connection, Session::Locked, &mut self.turn)
+                    .await
+                    .map(|appended| appended.map(|appended| vec![appended])),
+                _ => {
+                    let (connection, guess) = (&self.connection, &mut *self.turn);
+                    let round = batch::round(&inner, events, expected, connection, guess);
+                    append::with_patience(&inner, round).await
+                }
+            };
+            match round {
+                Ok(Some(appended)) => {
+                    self.complete();
+                    return Ok(appended);
+                }
+                // Somebody writes past the lock.
+                Ok(None) => {}
+                Err(Trouble::Refused(refusal)) => {
+                    self.complete();
+                    return Err(refusal);
+                }
+                Err(Trouble::Fault(fault)) if fault.kind() == Kind::Undone => {}
+                Err(Trouble::Fault(fault)) => return Err(call.fault(fault)),
+            }
+            *self.turn = None;
+            if let Err(waited) = backoff.wait().await {
+                return Err(StoreError::Busy { workflow, waited });
+            }
+        }
+    }
+
     async fn unlock(mut self) -> Result<(), Fault> {
         self.begin().await?;
         let unlocked = self
@@ -274,44 +331,12 @@ impl AppendLock for PostgresLock {
         event: &SealedEvent,
         expected: ExpectedHead,
     ) -> Result<Appended, StoreError> {
-        if event.workflow_id() != &self.workflow {
-            return Err(StoreError::WrongWorkflow {
-                workflow: self.workflow.clone(),
-                event_workflow: event.workflow_id().clone(),
-            });
-        }
-        let inner = Arc::clone(&self.inner);
-        let append = Append::new(&inner, event, expected);
-        let call = append.call();
-        let mut backoff = Backoff::new(inner.options().busy_timeout);
-        backoff.start();
-        loop {
-            self.begin().await.map_err(|fault| call.fault(fault))?;
-            let round = append
-                .round(&self.connection, Session::Locked, &mut self.turn)
-                .await;
-            match round {
-                Ok(Some(appended)) => {
-                    self.complete();
-                    return Ok(appended);
-                }
-                // Somebody writes past the lock.
-                Ok(None) => {}
-                Err(Trouble::Refused(refusal)) => {
-                    self.complete();
-                    return Err(refusal);
-                }
-                Err(Trouble::Fault(fault)) if fault.kind() == Kind::Undone => {}
-                Err(Trouble::Fault(fault)) => return Err(call.fault(fault)),
-            }
-            *self.turn = None;
-            if let Err(waited) = backoff.wait().await {
-                return Err(StoreError::Busy {
-                    workflow: self.workflow.clone(),
-                    waited,
-                });
-            }
-        }
+        let events = std::slice::from_ref(event);
+        let appended = self.append_all(events, expected).await?;
+        appended.into_iter().next().ok_or_else(|| {
+            let none = Fault::Unexpected("an append gave no answer");
+            self.call(append::ACTION).fault(none)
+        })
     }
 
     async fn release(self) -> Result<(), StoreError> {
@@ -325,6 +350,16 @@ impl AppendLock for PostgresLock {
             return Ok(());
         }
         self.unlock().await.map_err(|fault| call.fault(fault))
+    }
+}
+
+impl AppendBatch for PostgresLock {
+    async fn append_batch(
+        &mut self,
+        batch: &Batch,
+        expected: ExpectedHead,
+    ) -> Result<Vec<Appended>, StoreError> {
+        self.append_all(batch.events(), expected).await
     }
 }
 

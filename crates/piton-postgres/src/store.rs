@@ -15,7 +15,7 @@ use crate::connection::Opener;
 use crate::error::{Call, Fault};
 use crate::lock::PostgresLock;
 use crate::migrate;
-use crate::options::PostgresOptions;
+use crate::options::{Mode, PostgresOptions};
 use crate::pool::Pool;
 use crate::queue::{Queue, Turn};
 use crate::row::StoredTail;
@@ -240,9 +240,14 @@ impl Inner {
         }
     }
 
-    /// Remembers that the role may not write to the tables itself.
-    pub(crate) fn call_from_now_on(&self) {
-        self.calls_function.store(true, Ordering::Relaxed);
+    /// Says whether another route is worth a try after this one was denied, and takes it from now
+    /// on: a role that may not write to the tables can perhaps call the function.
+    pub(crate) fn has_another_route(&self, denied: Route) -> bool {
+        let has_one = denied == Route::Statement && self.options().mode == Mode::Direct;
+        if has_one {
+            self.calls_function.store(true, Ordering::Relaxed);
+        }
+        has_one
     }
 
     /// Waits for the turn of a writer among this store's own.

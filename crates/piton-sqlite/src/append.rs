@@ -1,68 +1,42 @@
-//! Owns the append: its checks, its one statement and its pin. It hashes nothing: the sealed event
-//! links itself.
+//! Owns the append: the order of its checks, and its pin. The statement is made elsewhere.
 
 use std::sync::Arc;
 
 use piton_ledger::{ChainHead, Sequence};
 use piton_store::{
-    AppendStatus, Appended, ExpectedHead, PersistedRow, PinFinding, SealedEvent, StoreError,
-    Stored, Tail,
+    AppendStatus, Appended, ExpectedHead, PersistedRow, PinFinding, SealedEvent, StoreError, Tail,
 };
-use sqlx::query::Query;
-use sqlx::sqlite::{Sqlite, SqliteArguments};
 
 use crate::connection::Lease;
 use crate::create;
-use crate::error::{Call, InsertFailure, classify};
+use crate::error::Call;
+use crate::insert::{self, Insertion};
 use crate::lock::Locked;
 use crate::pin::{self, Pin};
 use crate::row::{self, StoredTail};
-use crate::schema::{Constraints, Table};
+use crate::schema::Table;
 use crate::store::Inner;
 
 /// How often the tail may move under an append before it gives up; under the append lock only
 /// writers that ignore it can move a tail.
 const ATTEMPTS: usize = 100;
 
-/// One statement that commits by itself. Parameters 7 and 8 are the tail as it was seen: when the
-/// tail is another, `prior_head` is null, which the table refuses. An empty chain's tail is
-/// `(NULL, NULL)`. `OR ABORT` overrules whatever a copied table says about conflicts.
-const INSERT: &str = "INSERT OR ABORT INTO checkpoint_chain \
-     (sequence, transition_id, prior_head, next_head, event_bytes, written_at) \
-     VALUES (?1, ?2, CASE WHEN \
-         (SELECT sequence, next_head FROM checkpoint_chain ORDER BY sequence DESC LIMIT 1) \
-         IS (?7, ?8) THEN ?3 END, ?4, ?5, ?6)";
-
-/// The same for tables without the constraints that the first one leans on: it inserts no row when
-/// the tail is another or the transition is there.
-const INSERT_UNCONSTRAINED: &str = "INSERT OR ABORT INTO checkpoint_chain \
-     (sequence, transition_id, prior_head, next_head, event_bytes, written_at) \
-     SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE \
-         (SELECT sequence, next_head FROM checkpoint_chain ORDER BY sequence DESC LIMIT 1) \
-         IS (?7, ?8) \
-         AND NOT EXISTS (SELECT 1 FROM checkpoint_chain WHERE transition_id = ?2)";
-
-/// What became of one insert.
-enum Insertion {
-    Done(StoredTail),
-    /// The tail has moved.
-    Stale,
-    /// The transition id or the head is taken.
-    Taken,
-}
-
-/// Appends one event under the workflow's lock.
+/// Appends events of one workflow, no transition twice, under the workflow's lock: all or none.
+/// Gives one answer for each.
 pub(crate) async fn append(
     inner: &Arc<Inner>,
     locked: &Arc<Locked>,
-    event: &SealedEvent,
+    events: &[SealedEvent],
     expected: ExpectedHead,
-) -> Result<Appended, StoreError> {
+) -> Result<Vec<Appended>, StoreError> {
     let call = inner.call("append", &locked.workflow);
-    if event.workflow_id() != call.workflow {
+    if let Some(foreign) = events
+        .iter()
+        .find(|event| event.workflow_id() != call.workflow)
+    {
         return Err(StoreError::WrongWorkflow {
             workflow: call.workflow.clone(),
-            event_workflow: event.workflow_id().clone(),
+            event_workflow: foreign.workflow_id().clone(),
         });
     }
     inner.refuse_when_closed()?;
@@ -85,7 +59,7 @@ pub(crate) async fn append(
         lease: &mut lease,
         locked,
         pin,
-        event,
+        events,
         expected,
         call,
         written_at: inner.now(),
@@ -123,28 +97,35 @@ struct Append<'a> {
     lease: &'a mut Lease,
     locked: &'a Locked,
     pin: Pin,
-    event: &'a SealedEvent,
+    events: &'a [SealedEvent],
     expected: ExpectedHead,
     call: Call<'a>,
     written_at: String,
 }
 
+/// The answers of events that are there already, and none for each new one.
+type Answers = Vec<Option<Appended>>;
+
 impl Append<'_> {
-    async fn run(&mut self) -> Result<Appended, StoreError> {
+    async fn run(&mut self) -> Result<Vec<Appended>, StoreError> {
         self.prepare_table().await?;
         let mut guess = self.likely_tail();
         for _ in 0..ATTEMPTS {
-            let tail = match guess.take() {
-                Some(tail) => tail,
-                None => match self.check().await? {
-                    Checked::Fresh(tail) => tail,
-                    Checked::Present(appended) => return Ok(appended),
-                },
+            let (tail, answers) = match guess.take() {
+                Some(tail) => (tail, vec![None; self.events.len()]),
+                None => self.check().await?,
             };
-            match self.insert(&tail).await? {
-                Insertion::Done(tail) => return self.acknowledge(tail),
+            let missing = self.events.iter().zip(&answers);
+            let new: Vec<_> = missing
+                .filter_map(|(event, answer)| answer.is_none().then_some(event))
+                .collect();
+            if new.is_empty() {
+                return Ok(answers.into_iter().flatten().collect());
+            }
+            match insert::insert(self.lease, &new, &tail, &self.written_at, &self.call).await? {
+                Insertion::Done(rows) => return self.acknowledge(rows, answers),
                 Insertion::Stale => {}
-                Insertion::Taken => return self.taken().await,
+                Insertion::Taken => self.explain_taken(&new).await?,
             }
         }
         Err(self.call.busy())
@@ -179,20 +160,29 @@ impl Append<'_> {
         (is_pinned && is_expected).then_some(cached)
     }
 
-    /// Reads the tail and makes every check in its order: the pin, the transition, the
+    /// Reads the tail and makes every check in its order: the pin, the transitions, the
     /// expectation.
-    async fn check(&mut self) -> Result<Checked, StoreError> {
+    async fn check(&mut self) -> Result<(StoredTail, Answers), StoreError> {
         let last = self.last_row().await?;
         self.check_pin(last.as_ref()).await?;
-        if let Some(row) = self.find().await? {
-            return self.repeated(&row).map(Checked::Present);
-        }
         let tail = match &last {
-            Some(row) => StoredTail::of(row, &self.call)?,
-            None => StoredTail::EMPTY,
+            Some(row) => StoredTail::of(row, &self.call),
+            None => Ok(StoredTail::EMPTY),
         };
+        let mut answers = Answers::with_capacity(self.events.len());
+        for event in self.events {
+            answers.push(match self.find(event).await? {
+                Some(row) => Some(self.repeated(event, &row)?),
+                None => None,
+            });
+        }
+        if answers.iter().all(Option::is_some) {
+            // The tail is not needed, and may be unreadable.
+            return Ok((StoredTail::EMPTY, answers));
+        }
+        let tail = tail?;
         check_expected(self.expected, tail.tail.head(), &self.call)?;
-        Ok(Checked::Fresh(tail))
+        Ok((tail, answers))
     }
 
     async fn last_row(&mut self) -> Result<Option<PersistedRow>, StoreError> {
@@ -206,9 +196,9 @@ impl Append<'_> {
         }
     }
 
-    async fn find(&mut self) -> Result<Option<PersistedRow>, StoreError> {
+    async fn find(&mut self, event: &SealedEvent) -> Result<Option<PersistedRow>, StoreError> {
         let call = self.call;
-        row::find(self.lease, self.event.transition_id())
+        row::find(self.lease, event.transition_id())
             .await
             .map_err(|error| call.sql(error))
     }
@@ -232,53 +222,14 @@ impl Append<'_> {
         }
     }
 
-    async fn insert(&mut self, tail: &StoredTail) -> Result<Insertion, StoreError> {
-        let call = self.call;
-        let Some(sequence) = tail.tail.next_sequence() else {
-            return Err(StoreError::ChainFull {
-                workflow: call.workflow.clone(),
-            });
-        };
-        let prior = tail.tail.head();
-        let head = self.event.link(&prior);
-        let text = head.to_string();
-        let writer = self.lease.writer();
-        let statement = match writer.constraints {
-            Constraints::Present => INSERT,
-            Constraints::Missing => INSERT_UNCONSTRAINED,
-        };
-        let query = sqlx::query(statement)
-            .bind(sequence.to_i64())
-            .bind(self.event.transition_id().to_string())
-            .bind(prior.to_string())
-            .bind(text.clone())
-            .bind(self.event.bytes().to_vec())
-            .bind(self.written_at.clone())
-            .bind(tail.tail.sequence().map(Sequence::to_i64));
-        let outcome = bind_stored(query, &tail.head)
-            .execute(&mut writer.connection)
-            .await;
-        match outcome {
-            Ok(done) => match (done.rows_affected(), writer.constraints) {
-                (1, _) => Ok(Insertion::Done(StoredTail {
-                    tail: Tail::At { sequence, head },
-                    head: Stored::from(text),
-                })),
-                (0, Constraints::Missing) => Ok(Insertion::Stale),
-                (_, _) => Err(call.unexpected("the insert did not insert one row")),
-            },
-            Err(error) => match classify(&error) {
-                InsertFailure::Stale => Ok(Insertion::Stale),
-                InsertFailure::Taken => Ok(Insertion::Taken),
-                InsertFailure::Engine => Err(call.sql(error)),
-            },
-        }
-    }
-
-    /// Notes the committed row outside the rows, and only then says that it is there.
-    fn acknowledge(&mut self, tail: StoredTail) -> Result<Appended, StoreError> {
-        let Tail::At { sequence, head } = tail.tail else {
-            return Err(self.call.unexpected("an appended row has no position"));
+    /// Notes the last committed row outside the rows, and only then says that they are there.
+    fn acknowledge(
+        &mut self,
+        rows: Vec<StoredTail>,
+        answers: Answers,
+    ) -> Result<Vec<Appended>, StoreError> {
+        let Some(tail) = rows.last().cloned() else {
+            return Err(self.call.unexpected("an insert wrote no row"));
         };
         self.note(tail.tail)?;
         let writer = self.lease.writer();
@@ -286,27 +237,42 @@ impl Append<'_> {
             .refresh_log(&self.locked.paths)
             .map_err(|error| self.call.io(error))?;
         writer.tail = Some(tail);
-        Ok(Appended {
-            sequence,
-            head,
-            status: AppendStatus::Appended,
-        })
+        let mut appended = rows.iter().map(|row| match row.tail {
+            Tail::At { sequence, head } => Some(Appended {
+                sequence,
+                head,
+                status: AppendStatus::Appended,
+            }),
+            Tail::Empty => None,
+        });
+        answers
+            .into_iter()
+            .map(|present| present.or_else(|| appended.next().flatten()))
+            .collect::<Option<_>>()
+            .ok_or_else(|| self.call.unexpected("an appended row has no position"))
     }
 
-    /// The row was refused because its transition or its head is there already.
-    async fn taken(&mut self) -> Result<Appended, StoreError> {
-        match self.find().await? {
-            Some(row) => self.repeated(&row),
-            None => Err(self.call.unexpected("the next head stands in another row")),
+    /// A row was refused because a transition or a head is there already: a transition is judged
+    /// in the next attempt.
+    async fn explain_taken(&mut self, new: &[&SealedEvent]) -> Result<(), StoreError> {
+        for event in new {
+            if self.find(event).await?.is_some() {
+                return Ok(());
+            }
         }
+        Err(self.call.unexpected("the next head stands in another row"))
     }
 
     /// The transition is there: with these bytes that is an answer, with others a conflict.
-    fn repeated(&mut self, row: &PersistedRow) -> Result<Appended, StoreError> {
-        if row.event_bytes.as_deref() != Some(self.event.bytes()) {
+    fn repeated(
+        &mut self,
+        event: &SealedEvent,
+        row: &PersistedRow,
+    ) -> Result<Appended, StoreError> {
+        if row.event_bytes.as_deref() != Some(event.bytes()) {
             return Err(StoreError::TransitionConflict {
                 workflow: self.call.workflow.clone(),
-                transition_id: self.event.transition_id(),
+                transition_id: event.transition_id(),
             });
         }
         let stored = StoredTail::of(row, &self.call)?;
@@ -333,13 +299,6 @@ impl Append<'_> {
         self.pin = noted.map_err(|error| self.call.engine(piton_store::Retry::Helps, error))?;
         Ok(())
     }
-}
-
-enum Checked {
-    /// The event is new and follows this tail.
-    Fresh(StoredTail),
-    /// The event is there already.
-    Present(Appended),
 }
 
 /// Judges an append to a chain without rows before anything is made for it.
@@ -405,15 +364,4 @@ fn is_refusal(error: &StoreError) -> bool {
             | StoreError::UnreadableColumn { .. }
             | StoreError::ChainFull { .. }
     )
-}
-
-fn bind_stored<'q>(
-    query: Query<'q, Sqlite, SqliteArguments>,
-    stored: &Stored,
-) -> Query<'q, Sqlite, SqliteArguments> {
-    match stored {
-        Stored::Text(text) => query.bind(text.to_string()),
-        Stored::Bytes(bytes) => query.bind(bytes.to_vec()),
-        Stored::Null => query.bind(None::<String>),
-    }
 }

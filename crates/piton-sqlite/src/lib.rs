@@ -34,6 +34,7 @@ mod connection;
 mod create;
 mod error;
 mod flock;
+mod insert;
 mod lock;
 mod options;
 mod paths;

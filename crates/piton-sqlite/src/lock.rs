@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use piton_ledger::{TransitionId, WorkflowId};
 use piton_store::{
-    AppendLock, Appended, ExpectedHead, PersistedRow, Repin, SealedEvent, StoreError, Tail,
+    AppendBatch, AppendLock, Appended, Batch, ExpectedHead, PersistedRow, Repin, SealedEvent,
+    StoreError, Tail,
 };
 
 use tokio::sync::oneshot;
@@ -179,7 +180,11 @@ impl AppendLock for SqliteLock {
         event: &SealedEvent,
         expected: ExpectedHead,
     ) -> Result<Appended, StoreError> {
-        append::append(&self.inner, &self.locked, event, expected).await
+        let events = std::slice::from_ref(event);
+        let appended = append::append(&self.inner, &self.locked, events, expected).await?;
+        let call = self.inner.call("append", &self.locked.workflow);
+        let one = appended.into_iter().next();
+        one.ok_or_else(|| call.unexpected("an append gave no answer"))
     }
 
     async fn release(self) -> Result<(), StoreError> {
@@ -190,6 +195,16 @@ impl AppendLock for SqliteLock {
         // The channel ends when the file has been closed; nothing is ever sent through it.
         released.await.ok();
         Ok(())
+    }
+}
+
+impl AppendBatch for SqliteLock {
+    async fn append_batch(
+        &mut self,
+        batch: &Batch,
+        expected: ExpectedHead,
+    ) -> Result<Vec<Appended>, StoreError> {
+        append::append(&self.inner, &self.locked, batch.events(), expected).await
     }
 }
 

@@ -7,7 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use piton_ledger::{ChainHead, Sequence};
 use piton_sqlite::{LAYOUT_VERSION, SCHEMA, SqliteStore};
 use piton_store::{
-    AppendStatus, CheckpointStore, ExpectedHead, Retry, StoreError, Stored, Tail, WorkflowCatalog,
+    AppendBatch, AppendLock, AppendStatus, Batch, CheckpointStore, ExpectedHead, Retry, StoreError,
+    Stored, Tail, WorkflowCatalog,
 };
 use support::{Place, append, assert_linked, event, files, raw, rows, run, workflow};
 
@@ -319,8 +320,34 @@ fn no_constraint_is_needed() {
             (again.sequence.to_u64(), again.status),
             (1, AppendStatus::AlreadyPresent)
         );
+        let events = |numbers: [u128; 3]| numbers.map(|number| event(&id, number)).to_vec();
+        let mut lock = store.lock(&id).await.expect("the lock is free");
+        for (numbers, statuses) in [
+            ([5, 6, 7], [AppendStatus::Appended; 3]),
+            // The tail is known, so that the statement itself meets what is there.
+            (
+                [8, 2, 9],
+                [
+                    AppendStatus::Appended,
+                    AppendStatus::AlreadyPresent,
+                    AppendStatus::Appended,
+                ],
+            ),
+        ] {
+            let batch = Batch::new(events(numbers)).expect("a batch");
+            let answers = lock.append_batch(&batch, ExpectedHead::Any).await;
+            let answers = answers.expect("an append");
+            assert_eq!(
+                answers
+                    .iter()
+                    .map(|answer| answer.status)
+                    .collect::<Vec<_>>(),
+                statuses
+            );
+        }
+        lock.release().await.expect("released");
         let rows = rows(&store, &id).await;
-        assert_eq!(rows.len(), 4);
+        assert_eq!(rows.len(), 9);
         assert_linked(&id, &rows);
     });
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use piton_ledger::{ChainHead, TransitionId, WorkflowId};
 
 use crate::append::{Appended, ExpectedHead};
+use crate::batch::{AppendBatch, Batch};
 use crate::catalog::{Repin, WorkflowCatalog, WorkflowStats};
 use crate::error::StoreError;
 use crate::port::{AppendLock, CheckpointStore, PersistedChain};
@@ -31,7 +32,7 @@ impl AnyStore {
     /// Erases a store.
     pub fn new<S: WorkflowCatalog>(store: S) -> Self
     where
-        S::Lock: Repin,
+        S::Lock: Repin + AppendBatch,
     {
         Self(Arc::new(store))
     }
@@ -108,6 +109,16 @@ impl Repin for AnyLock {
     }
 }
 
+impl AppendBatch for AnyLock {
+    async fn append_batch(
+        &mut self,
+        batch: &Batch,
+        expected: ExpectedHead,
+    ) -> Result<Vec<Appended>, StoreError> {
+        self.0.dyn_append_batch(batch, expected).await
+    }
+}
+
 impl AppendLock for AnyLock {
     fn workflow_id(&self) -> &WorkflowId {
         self.0.dyn_workflow_id()
@@ -174,6 +185,11 @@ trait DynLock: Send {
         event: &'a SealedEvent,
         expected: ExpectedHead,
     ) -> Boxed<'a, Appended>;
+    fn dyn_append_batch<'a>(
+        &'a mut self,
+        batch: &'a Batch,
+        expected: ExpectedHead,
+    ) -> Boxed<'a, Vec<Appended>>;
     fn dyn_repin(&mut self, tail: Tail) -> Boxed<'_, ()>;
     fn dyn_release(self: Box<Self>) -> Boxed<'static, ()>;
 }
@@ -185,7 +201,7 @@ trait DynChain: Send {
 
 impl<S: WorkflowCatalog> DynStore for S
 where
-    S::Lock: Repin,
+    S::Lock: Repin + AppendBatch,
 {
     fn dyn_append<'a>(
         &'a self,
@@ -232,7 +248,7 @@ where
     }
 }
 
-impl<L: Repin> DynLock for L {
+impl<L: Repin + AppendBatch> DynLock for L {
     fn dyn_workflow_id(&self) -> &WorkflowId {
         self.workflow_id()
     }
@@ -251,6 +267,14 @@ impl<L: Repin> DynLock for L {
         expected: ExpectedHead,
     ) -> Boxed<'a, Appended> {
         Box::pin(self.append(event, expected))
+    }
+
+    fn dyn_append_batch<'a>(
+        &'a mut self,
+        batch: &'a Batch,
+        expected: ExpectedHead,
+    ) -> Boxed<'a, Vec<Appended>> {
+        Box::pin(self.append_batch(batch, expected))
     }
 
     fn dyn_repin(&mut self, tail: Tail) -> Boxed<'_, ()> {

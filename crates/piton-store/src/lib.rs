@@ -25,6 +25,7 @@
 //! ```
 
 mod append;
+mod batch;
 mod catalog;
 mod erased;
 mod error;
@@ -37,6 +38,7 @@ mod sealed;
 mod tail;
 
 pub use append::{AppendStatus, Appended, ExpectedHead};
+pub use batch::{AppendBatch, Batch, BatchError, MAX_BATCH_EVENTS};
 pub use catalog::{Repin, WorkflowCatalog, WorkflowStats};
 pub use erased::{AnyChain, AnyLock, AnyStore};
 pub use error::{PinFinding, Retry, StoreError};

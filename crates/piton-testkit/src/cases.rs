@@ -2,6 +2,7 @@
 //! the harness and panics when the contract is broken.
 
 mod atomic;
+mod batch;
 mod cancel;
 mod catalog;
 mod clock;
@@ -16,6 +17,7 @@ mod read;
 mod retry;
 
 pub use atomic::*;
+pub use batch::*;
 pub use cancel::*;
 pub use catalog::*;
 pub use clock::*;

@@ -8,7 +8,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use piton_ledger::WorkflowId;
 use piton_memory::MemoryStore;
-use piton_store::{AnyStore, CheckpointStore, PersistedRow, Repin, Tail, WorkflowCatalog};
+use piton_store::{
+    AnyStore, AppendBatch, CheckpointStore, PersistedRow, Repin, Tail, WorkflowCatalog,
+};
 
 use crate::tamper::TamperedStore;
 
@@ -75,7 +77,7 @@ pub enum IdCase {
 /// again; a database store by connecting to the same schema again.
 pub trait Harness: Sized + Send + Sync + 'static {
     /// The store under test.
-    type Store: WorkflowCatalog<Lock: Repin>;
+    type Store: WorkflowCatalog<Lock: Repin + AppendBatch>;
 
     /// Makes empty backing data that nobody else uses.
     fn start() -> impl Future<Output = Self> + Send;

@@ -74,6 +74,9 @@ macro_rules! for_each_case {
             C2 c02_every_code_point_round_trips;
             C2 c02_largest_event_round_trips;
             C2 c02_known_histories_verify;
+            C2 c02_batch_is_chained_in_its_order;
+            C2 c02_largest_batch_is_one_chain;
+            C3 c03_acknowledged_batch_outlives_the_handle;
             C3 c03_acknowledged_rows_outlive_the_handle;
             C3 c03_acknowledged_rows_outlive_a_close;
             C3 c03_other_handles_see_an_acknowledged_row;
@@ -82,6 +85,7 @@ macro_rules! for_each_case {
             C4 c04_conflicting_append_changes_nothing;
             C4 c04_append_against_the_pin_changes_nothing;
             C4 c04_append_to_the_wrong_workflow_changes_nothing;
+            C4 c04_refused_batch_changes_nothing;
             C4 c04_refused_first_append_leaves_an_empty_chain;
             C4 c04_stats_count_whole_rows;
             C5 c05_lock_excludes_other_handles;
@@ -100,6 +104,8 @@ macro_rules! for_each_case {
             C6 c06_foreign_head_on_an_empty_chain_is_stale;
             C6 c06_own_head_of_the_event_fences;
             C6 c06_race_from_one_head_has_one_winner;
+            C6 c06_batch_is_held_against_the_tail;
+            C7 c07_batch_retry_gives_the_first_answers;
             C7 c07_retry_gives_the_first_answer;
             C7 c07_retry_after_other_rows_gives_the_first_answer;
             C7 c07_retry_outranks_a_stale_head;
@@ -118,6 +124,7 @@ macro_rules! for_each_case {
             C11 c11_awkward_ids_stay_apart;
             C11 c11_ids_that_differ_in_case;
             C11 c11_delete_takes_that_workflow_alone;
+            C12 c12_dropped_batch_happened_or_did_not;
             C12 c12_dropped_append_happened_or_did_not;
             C12 c12_dropped_append_under_a_lock_happened_or_did_not;
             C12 c12_dropped_lock_holds_nothing;

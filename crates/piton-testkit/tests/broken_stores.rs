@@ -63,6 +63,9 @@ macro_rules! noticed {
 }
 
 noticed! {
+    writes_batches_by_halves: WritesBatchesByHalves => c04_refused_batch_changes_nothing;
+    batches_ignore_the_head: BatchesIgnoreTheHead => c04_refused_batch_changes_nothing, c06_batch_is_held_against_the_tail;
+    chains_batches_backwards: ChainsBatchesBackwards => c02_batch_is_chained_in_its_order, c07_batch_retry_gives_the_first_answers;
     forgets_the_last_row: ForgetsTheLastRow => c04_two_moves_leave_two_rows, c01_sequences_are_dense;
     forks: Forks => c02_heads_are_the_fold_of_the_bytes;
     reorders_by_id: ReordersById => c01_order_is_append_order_whatever_the_ids;

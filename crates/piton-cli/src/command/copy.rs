@@ -46,6 +46,9 @@ pub(crate) struct Copy {
     format: Format,
 }
 
+/// How many rows are written by one commit.
+const ROWS_AT_ONCE: usize = 256;
+
 /// The two ends of a copy.
 struct Ends<'a> {
     source: &'a AnyStore,
@@ -155,23 +158,27 @@ impl Ends<'_> {
             tail,
             ..Moved::NOTHING
         };
+        let mut waiting = Vec::new();
         while proof.tail().sequence() < tail.sequence() {
             let row = rows.next().await.map_err(&from_source)?;
             let Some(Ok(verified)) = row.map(|row| proof.next(&row)) else {
                 return Err(self.changed::<M>().await);
             };
-            let status = if proof.tail().sequence() > held.sequence() {
-                transfer::place(lock, verified).await?
+            if proof.tail().sequence() > held.sequence() {
+                waiting.push(verified);
+                if waiting.len() == ROWS_AT_ONCE {
+                    moved.add(transfer::place_all(lock, std::mem::take(&mut waiting)).await?);
+                }
             } else if proof.tail().sequence() == held.sequence() && proof.tail() != held {
                 return Err(self.parting(tail).await);
             } else {
-                AppendStatus::AlreadyPresent
-            };
-            moved.count(status);
+                moved.count(AppendStatus::AlreadyPresent);
+            }
             if let Some(bar) = &bar {
                 bar.inc(1);
             }
         }
+        moved.add(transfer::place_all(lock, waiting).await?);
         if proof.tail() != tail {
             return Err(self.changed::<M>().await);
         }

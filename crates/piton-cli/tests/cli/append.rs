@@ -287,7 +287,7 @@ fn hostile_ids_are_usage_errors_as_arguments() {
 #[test]
 fn two_processes_share_one_workflow() {
     let scratch = Scratch::new();
-    let lines = |first: u8| -> String {
+    let lines = |first: u16| -> String {
         (first..first + 25)
             .map(|number| plan(number, "1") + "\n")
             .collect()

@@ -117,6 +117,27 @@ fn every_workflow_is_copied_and_copied_once() {
 }
 
 #[test]
+fn a_chain_of_many_commits_is_copied_whole_and_continued() {
+    let scratch = Scratch::new();
+    let target = Target::new(&scratch);
+    let lines = |numbers: std::ops::Range<u16>| -> Vec<String> {
+        numbers.map(|number| plan(number, "null")).collect()
+    };
+    for (numbers, before) in [(0..300, 0), (300..813, 300)] {
+        let new = numbers.len();
+        let answers = scratch.record(&lines(numbers));
+        let head = answers[new - 1]["next_head"].as_str().expect("a head");
+        let copied = target.copy_json(0);
+        assert_eq!(copied[0]["copied_rows"], new);
+        assert_eq!(copied[0]["skipped_rows"], before);
+        assert_eq!(copied[0]["tail"], format!("{}:{head}", before + new));
+    }
+    let rows = stored(&target.root(), WORKFLOW);
+    assert_eq!(rows.len(), 813);
+    assert_eq!(rows, stored(&scratch.root(), WORKFLOW));
+}
+
+#[test]
 fn only_what_is_named_is_copied() {
     let scratch = Scratch::new();
     let target = Target::new(&scratch);

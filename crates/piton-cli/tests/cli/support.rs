@@ -175,13 +175,13 @@ pub(crate) fn three() -> Vec<String> {
 }
 
 /// One event without a chain head.
-pub(crate) fn event(number: u8, prior: &str, next: &str, outcome: &str) -> String {
+pub(crate) fn event(number: u16, prior: &str, next: &str, outcome: &str) -> String {
     event_of(WORKFLOW, number, prior, next, outcome)
 }
 
 pub(crate) fn event_of(
     workflow: &str,
-    number: u8,
+    number: u16,
     prior: &str,
     next: &str,
     outcome: &str,
@@ -194,7 +194,7 @@ pub(crate) fn event_of(
 }
 
 /// A plan with this outcome.
-pub(crate) fn plan(number: u8, outcome: &str) -> String {
+pub(crate) fn plan(number: u16, outcome: &str) -> String {
     event(number, "needs_plan", "plan_ready", outcome)
 }
 

@@ -5,6 +5,12 @@
 pub enum Lie {
     /// None at all.
     Nothing,
+    /// A batch is appended event by event until one is refused.
+    WritesBatchesByHalves,
+    /// A batch is not held against the expected head.
+    BatchesIgnoreTheHead,
+    /// A batch is chained from its end.
+    ChainsBatchesBackwards,
     /// Reads leave out the last row.
     ForgetsTheLastRow,
     /// The last row is linked to the head before its predecessor: two rows share a prior.
@@ -127,6 +133,9 @@ macro_rules! tells {
 
 tells! {
     Nothing
+    WritesBatchesByHalves
+    BatchesIgnoreTheHead
+    ChainsBatchesBackwards
     ForgetsTheLastRow
     Forks
     ReordersById

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use piton_ledger::{TransitionId, WorkflowId};
 use piton_store::{
-    AppendLock, Appended, ExpectedHead, PersistedRow, Repin, SealedEvent, StoreError, Tail,
+    AppendBatch, AppendLock, AppendStatus, Appended, Batch, ExpectedHead, PersistedRow, Repin,
+    SealedEvent, StoreError, Tail,
 };
 use tokio::sync::OwnedMutexGuard;
 
@@ -151,6 +152,55 @@ impl AppendLock for ClayLock {
     async fn release(mut self) -> Result<(), StoreError> {
         self.kept = self.lie == Lie::ReleaseKeepsTheLock;
         Ok(())
+    }
+}
+
+impl AppendBatch for ClayLock {
+    async fn append_batch(
+        &mut self,
+        batch: &Batch,
+        expected: ExpectedHead,
+    ) -> Result<Vec<Appended>, StoreError> {
+        let expected = match self.lie {
+            Lie::BatchesIgnoreTheHead => ExpectedHead::Any,
+            _ => expected,
+        };
+        let before = {
+            let state = self.ledger.state();
+            (state.rows.clone(), state.pin)
+        };
+        // The expected head comes after every transition.
+        if self.lie != Lie::WritesBatchesByHalves {
+            let state = self.ledger.state();
+            for event in batch.events() {
+                judge(self.lie, &self.workflow, &state, event, ExpectedHead::Any)?;
+            }
+        }
+        let mut events: Vec<_> = batch.events().iter().enumerate().collect();
+        if self.lie == Lie::ChainsBatchesBackwards {
+            events.reverse();
+        }
+        let mut expected = expected;
+        let mut answers = Vec::new();
+        for (place, event) in events {
+            match self.append(event, expected).await {
+                Ok(answer) => {
+                    if answer.status == AppendStatus::Appended {
+                        expected = ExpectedHead::Any;
+                    }
+                    answers.push((place, answer));
+                }
+                Err(refusal) => {
+                    if self.lie != Lie::WritesBatchesByHalves {
+                        let mut state = self.ledger.state();
+                        (state.rows, state.pin) = before;
+                    }
+                    return Err(refusal);
+                }
+            }
+        }
+        answers.sort_by_key(|(place, _)| *place);
+        Ok(answers.into_iter().map(|(_, answer)| answer).collect())
     }
 }
 

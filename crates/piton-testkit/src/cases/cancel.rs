@@ -25,7 +25,7 @@ pub(crate) async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> Option<F::O
 }
 
 /// Polls a future so many times, each time after it asked for it, and drops it where it stands.
-async fn poll_and_drop<F: Future>(future: F, polls: u32) {
+pub(crate) async fn poll_and_drop<F: Future>(future: F, polls: u32) {
     let mut future = Box::pin(future);
     let mut left = polls;
     std::future::poll_fn(|context| {
