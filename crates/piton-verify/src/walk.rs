@@ -82,7 +82,10 @@ impl<M: StateMachine> Walk<M> {
 
     pub(crate) fn step(&mut self, row: &PersistedRow) -> Step<M> {
         let step = self.judge_row(row);
-        self.is_torn = matches!(step, Step::Torn(_));
+        self.is_torn = match step {
+            Step::Torn(_) => true,
+            Step::Event(_) | Step::Diverged => false,
+        };
         step
     }
 

@@ -211,13 +211,16 @@ impl<M: StateMachine> Story<M> {
         context: Context<'_>,
         console: &mut Console<'_>,
     ) -> Result<(), Failure> {
-        let verdict = replay::<M>(root, context, &self.workflow).await?;
-        let ReplayVerdict::Verified {
-            tail_chain_head,
-            events,
-        } = verdict
-        else {
-            return Err(off_script("the finished chain is not intact"));
+        let (tail_chain_head, events) = match replay::<M>(root, context, &self.workflow).await? {
+            ReplayVerdict::Verified {
+                tail_chain_head,
+                events,
+            } => (tail_chain_head, events),
+            ReplayVerdict::EmptyWorkflow { .. }
+            | ReplayVerdict::ChainMismatch(_)
+            | ReplayVerdict::TornWrite(_) => {
+                return Err(off_script("the finished chain is not intact"));
+            }
         };
         let ids = |events: &[TransitionEvent<M>]| -> Vec<_> {
             events.iter().map(TransitionEvent::transition_id).collect()
@@ -263,8 +266,13 @@ impl<M: StateMachine> Story<M> {
             position.saturating_add(1)
         ))?;
         let verdict = replay::<M>(copied, context, &self.workflow).await?;
-        let ReplayVerdict::ChainMismatch(mismatch) = &verdict else {
-            return Err(off_script("the falsified copy was not refused"));
+        let mismatch = match &verdict {
+            ReplayVerdict::ChainMismatch(mismatch) => mismatch,
+            ReplayVerdict::Verified { .. }
+            | ReplayVerdict::EmptyWorkflow { .. }
+            | ReplayVerdict::TornWrite(_) => {
+                return Err(off_script("the falsified copy was not refused"));
+            }
         };
         if usize::try_from(mismatch.divergence_index) != Ok(position)
             || mismatch.cause != MismatchCause::NextHead
@@ -274,9 +282,11 @@ impl<M: StateMachine> Story<M> {
             ));
         }
         let message = integrity_message(&verdict).unwrap_or_default();
-        let result = HydrationResult::from(verdict);
-        if matches!(result, HydrationResult::Hydrated(_)) {
-            return Err(off_script("the falsified copy could be resumed"));
+        match HydrationResult::from(verdict) {
+            HydrationResult::FailedUnrecoverable(_) => {}
+            HydrationResult::Hydrated(_) => {
+                return Err(off_script("the falsified copy could be resumed"));
+            }
         }
         let refused = console.paint(Tone::Bad, "refused");
         console.line(format_args!(
