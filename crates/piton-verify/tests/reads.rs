@@ -1,5 +1,9 @@
 //! Fixes which reads a verification makes, and in which order: pin, one snapshot, and one look at
 //! it for a repeated head when a row does not link.
+#![allow(
+    clippy::disallowed_types,
+    reason = "the spy notes reads behind a shared reference; only the verifier itself must be pure"
+)]
 
 mod support;
 
