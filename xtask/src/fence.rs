@@ -3,20 +3,32 @@
 //! Owns the list of rules and how a violation is told. Each rule is a pure function in a file
 //! of its own that takes data and returns violations; only `load` touches the disk.
 
+mod adapters;
+mod clauses;
+mod closed;
 mod closure;
+#[cfg(test)]
+mod examined;
 mod features;
+#[cfg(test)]
+mod fixtures;
 mod layers;
 mod load;
 mod manifests;
 mod owners;
+mod purity;
+mod sites;
 mod sources;
 mod strip;
+mod syntax;
 
 use std::fmt;
 
 use anyhow::{Result, bail};
 
 use self::features::Features;
+use self::load::Loaded;
+use self::syntax::Survey;
 use crate::workspace::Workspace;
 
 /// The rules, by the name that a violation carries.
@@ -24,18 +36,48 @@ use crate::workspace::Workspace;
 enum Rule {
     /// Which crate may depend on which, and on which foreign crate never.
     Layers,
+    /// What the code that decides about a chain must not know of.
+    Purity,
     /// Which one crate may depend on a foreign crate at all.
     Owners,
+    /// Which sets are matched arm by arm.
+    ClosedSets,
+    /// Which deeds are done in named places alone.
+    SoleSites,
+    /// What an adapter leaves to others.
+    Adapters,
     /// What every source file and manifest has in common.
     Tidy,
+    /// What ties the clauses of the contract to their cases.
+    Clauses,
+}
+
+impl Rule {
+    /// Every rule, each once.
+    #[cfg(test)]
+    const ALL: [Self; 8] = [
+        Self::Layers,
+        Self::Purity,
+        Self::Owners,
+        Self::ClosedSets,
+        Self::SoleSites,
+        Self::Adapters,
+        Self::Tidy,
+        Self::Clauses,
+    ];
 }
 
 impl fmt::Display for Rule {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Layers => "F1 layers",
+            Self::Purity => "F2 purity",
             Self::Owners => "F3 owners",
+            Self::ClosedSets => "F4 closed sets",
+            Self::SoleSites => "F5 sole sites",
+            Self::Adapters => "F6 adapters",
             Self::Tidy => "F7 tidy",
+            Self::Clauses => "F8 clauses",
         })
     }
 }
@@ -65,6 +107,7 @@ impl fmt::Display for Violation {
 }
 
 /// A member of the workspace as the rules see it.
+#[derive(Clone)]
 struct Member {
     name: String,
     manifest: TextFile,
@@ -73,6 +116,7 @@ struct Member {
 }
 
 /// What one manifest declares about one dependency.
+#[derive(Clone)]
 struct Dependency {
     name: String,
     kind: DependencyKind,
@@ -97,6 +141,7 @@ enum DependencyKind {
 }
 
 /// A file's path from the workspace root and its text.
+#[derive(Clone)]
 struct TextFile {
     path: String,
     text: String,
@@ -121,12 +166,7 @@ impl TextFile {
 /// When there is any violation.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let loaded = load::load(workspace)?;
-    let mut violations = layers::check(&loaded.members);
-    violations.extend(closure::check(&loaded.members, &loaded.graph));
-    violations.extend(owners::check(&loaded.members));
-    violations.extend(manifests::check(&loaded.members));
-    violations.extend(sources::check(&loaded.sources));
-    violations.sort();
+    let violations = judge(&loaded)?;
     for violation in &violations {
         println!("{violation}");
     }
@@ -141,38 +181,25 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-#[cfg(test)]
-mod fixtures {
-    use super::*;
-
-    /// A member whose manifest declares the given dependencies from line 2 on.
-    pub(super) fn member(name: &str, shipped: &[&str], development: &[&str]) -> Member {
-        let mut text = "[dependencies]\n".to_owned();
-        let mut dependencies = Vec::new();
-        for (names, kind) in [
-            (shipped, DependencyKind::Shipped),
-            (development, DependencyKind::Development),
-        ] {
-            for dependency in names {
-                text.push_str(&format!("{dependency}.workspace = true\n"));
-                dependencies.push(Dependency {
-                    name: (*dependency).to_owned(),
-                    kind,
-                    presence: Presence::Always,
-                    features: Vec::new(),
-                });
-            }
-        }
-        Member {
-            name: name.to_owned(),
-            manifest: TextFile {
-                path: format!("crates/{name}/Cargo.toml"),
-                text,
-            },
-            dependencies,
-            features: Features::new(),
-        }
-    }
+/// Gives every violation of every rule, in the order of places.
+///
+/// # Errors
+///
+/// When a source is not Rust.
+fn judge(loaded: &Loaded) -> Result<Vec<Violation>> {
+    let survey = Survey::of(&loaded.sources)?;
+    let mut violations = layers::check(&loaded.members);
+    violations.extend(closure::check(&loaded.members, &loaded.graph));
+    violations.extend(purity::check(&loaded.members, &survey, &loaded.documents));
+    violations.extend(owners::check(&loaded.members));
+    violations.extend(closed::check(&survey));
+    violations.extend(sites::check(&survey));
+    violations.extend(adapters::check(&loaded.members, &survey));
+    violations.extend(manifests::check(&loaded.members));
+    violations.extend(sources::check(&loaded.sources));
+    violations.extend(clauses::check(&survey, &loaded.documents));
+    violations.sort();
+    Ok(violations)
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ usage: cargo xtask COMMAND
 
   test [ARGS]    run every test: doc tests, then the suite; ARGS go to the suite's runner
   ci [STEP]      run every check in order, or one of them
-  fence          check the layers, the owners of dependencies, and tidiness
+  fence          check the rules that the compiler can't hold, from layers to contract clauses
   bench [ARGS]   run the benchmarks; ARGS (for example --smoke) go to each of them
   goldens        write goldens/ anew from what the code does now
   postgres -- COMMAND [ARGS]

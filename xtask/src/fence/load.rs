@@ -9,17 +9,22 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use cargo_metadata::{DependencyKind as CargoKind, Metadata, Package};
 
+use super::clauses::CONTRACT;
 use super::closure::{Graph, Node};
+use super::purity::LINT_FILES;
 use super::{Dependency, DependencyKind, Member, Presence, TextFile};
 use crate::workspace::Workspace;
 
 /// The folders whose Rust files the rules hold for.
 const SOURCE_FOLDERS: &[&str] = &["crates", "xtask", "benches", "examples"];
 
+#[derive(Clone)]
 pub(super) struct Loaded {
     pub(super) members: Vec<Member>,
     pub(super) sources: Vec<TextFile>,
     pub(super) graph: Graph,
+    /// Texts that rules compare with code; one that is missing is for its rule to tell.
+    pub(super) documents: Vec<TextFile>,
 }
 
 pub(super) fn load(workspace: &Workspace) -> Result<Loaded> {
@@ -39,10 +44,18 @@ pub(super) fn load(workspace: &Workspace) -> Result<Loaded> {
         .map(|path| text_file(&workspace.root, path))
         .collect::<Result<Vec<_>>>()?;
     let graph = graph(&metadata)?;
+    let documents = LINT_FILES
+        .iter()
+        .chain([&CONTRACT])
+        .map(|path| workspace.root.join(path))
+        .filter(|path| path.exists())
+        .map(|path| text_file(&workspace.root, &path))
+        .collect::<Result<Vec<_>>>()?;
     Ok(Loaded {
         members,
         sources,
         graph,
+        documents,
     })
 }
 
