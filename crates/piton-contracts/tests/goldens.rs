@@ -9,8 +9,9 @@ use piton_ledger::VulnState::{Completed, GateFailedRetryable, NeedsPlan, PatchAp
 use support::{Moves, history};
 
 /// Every golden; a file that no test compares is no promise.
-const GOLDENS: [&str; 6] = [
+const GOLDENS: [&str; 7] = [
     "clean_completion",
+    "contract",
     "exit_codes",
     "postgres_schema",
     "redaction_rules",
