@@ -9,7 +9,7 @@ use cargo_metadata::TargetKind;
 use xshell::cmd;
 
 use crate::workspace::Workspace;
-use crate::{bench, deny, fence, no_std, process, test};
+use crate::{bench, contract, deny, fence, no_std, process, test};
 
 /// One check, callable on its own as `cargo xtask ci NAME`.
 struct Step {
@@ -42,6 +42,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "fence",
         run: fence::run,
+    },
+    Step {
+        name: "contract",
+        run: contract::check,
     },
     Step {
         name: "examples",

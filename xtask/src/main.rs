@@ -1,10 +1,11 @@
-//! Development commands of the workspace: test, ci, fence, bench, goldens, postgres.
+//! Development commands of the workspace: test, ci, fence, bench, contract, goldens, postgres.
 //!
 //! Owns the command line; each command has a file of its own. It must not depend on a product
 //! crate: the commands have to work while the product does not compile.
 
 mod bench;
 mod ci;
+mod contract;
 mod deny;
 mod fence;
 mod goldens;
@@ -29,6 +30,8 @@ usage: cargo xtask COMMAND
   ci [STEP]      run every check in order, or one of them
   fence          check the rules that the compiler can't hold, from layers to contract clauses
   bench [ARGS]   run the benchmarks; ARGS (for example --smoke) go to each of them
+  contract [OLD NEW]
+                 classify what changed in the contract since the last release
   goldens        write goldens/ anew from what the code does now
   postgres -- COMMAND [ARGS]
                  run a command with the temporary Postgres that the tests get
@@ -58,6 +61,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ("ci", [step]) => ci::run_one(&Workspace::open()?, step),
         ("fence", []) => fence::run(&Workspace::open()?),
         ("bench", rest) => bench::run(&Workspace::open()?, rest),
+        ("contract", rest) => contract::run(&Workspace::open()?, rest),
         ("goldens", []) => goldens::run(&Workspace::open()?),
         ("postgres", rest) => postgres::run(&Workspace::open()?, rest),
         // Not for people: how this program calls itself.

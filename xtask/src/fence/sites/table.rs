@@ -315,14 +315,19 @@ const LINKED_BY_ADAPTERS: &[Site] = &[
         reason: "the row that this append adds",
     },
     Site {
-        file: "crates/piton-sqlite/src/append.rs",
-        within: "Append::insert",
-        reason: "the row that this append adds",
+        file: "crates/piton-sqlite/src/insert.rs",
+        within: "link",
+        reason: "the rows that this append adds",
     },
     Site {
         file: "crates/piton-postgres/src/append.rs",
         within: "Append::insert",
         reason: "the row that this append adds",
+    },
+    Site {
+        file: "crates/piton-postgres/src/batch.rs",
+        within: "write",
+        reason: "the rows that this batch adds",
     },
     Site {
         file: "crates/piton-cli/src/command/seal.rs",
