@@ -167,6 +167,7 @@ fn verdicts_and_failures_have_the_fields_that_syntax_says() {
 fn constants_have_the_values_that_syntax_says() {
     let sources = Sources::read();
     let live = json!({
+        "MAX_BATCH_EVENTS": piton_store::MAX_BATCH_EVENTS,
         "MAX_EVENT_BYTES": piton_store::MAX_EVENT_BYTES,
         "MAX_LEVELS": piton_ledger::json::MAX_LEVELS,
         "ShortText::MAX_CHARS": ShortText::MAX_CHARS,
