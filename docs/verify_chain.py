@@ -295,7 +295,7 @@ def show(head: bytes) -> str:
 
 @dataclass(frozen=True)
 class Text:
-    """A stored text, as the bytes that it has in UTF-8."""
+    """A stored text, as its bytes, which are valid UTF-8."""
 
     utf8: bytes
 
@@ -341,12 +341,7 @@ class Row:
 
 
 def read_text(value: Stored) -> Optional[str]:
-    if not isinstance(value, Text):
-        return None
-    try:
-        return value.utf8.decode("utf-8", "strict")
-    except UnicodeDecodeError:
-        return None
+    return value.utf8.decode("utf-8", "strict") if isinstance(value, Text) else None
 
 
 def read_head(value: Stored) -> Optional[bytes]:
@@ -384,6 +379,17 @@ def torn_write(reason: str, sequence: int) -> Verdict:
     return Verdict({"kind": "torn_write", "reason": reason, "offending_sequence": sequence})
 
 
+@dataclass(frozen=True)
+class Bad:
+    """The first row that can be read and is not the one that the chain demands."""
+
+    index: int
+    row: Row
+    transition_id: str  # the event's own, whatever the column says
+    cause: str
+    is_unlinked: bool
+
+
 class Walk:
     """One pass over the rows of one workflow, from genesis on."""
 
@@ -393,12 +399,11 @@ class Walk:
         self.head = GENESIS
         self.rows = 0
         self.persisted_tail = GENESIS
-        # The computed head and the transition id at each sequence of interest,
-        # noted only while no row has been bad.
-        self.head_at: dict[int, bytes] = {0: GENESIS}
-        self.transition_at: dict[int, str] = {}
-        self.bad: Optional[tuple[int, Row, str]] = None  # position, row, cause
-        self.bad_is_unlinked = False
+        # The stored next head and the event's transition id at each sequence
+        # of interest, as far as the walk can tell of them: up to the first bad
+        # row, and that one too if it can be read.
+        self.seen_at: dict[int, tuple[bytes, Optional[str]]] = {0: (GENESIS, None)}
+        self.bad: Optional[Bad] = None
         self.torn: Optional[Verdict] = None
 
     @property
@@ -415,9 +420,6 @@ class Walk:
             self.head = link(self.head, row.event_bytes)
         if row.next_head is not None:
             self.persisted_tail = row.next_head
-        if not self.settled and position in self.wanted:
-            self.head_at[position] = self.head
-            self.transition_at[position] = row.transition_id or ""
 
     def judge(self, row: Row, position: int) -> None:
         data = row.event_bytes
@@ -429,6 +431,8 @@ class Walk:
         if event is None or None in columns:  # step 2
             self.torn = torn_write("unparseable_event", row.sequence)
             return
+        if position in self.wanted:
+            self.seen_at[position] = (row.next_head, event["transition_id"])
         expected = link(self.head, data)  # step 3, the causes in their order
         causes = (
             ("sequence", row.sequence != position),
@@ -439,8 +443,13 @@ class Walk:
         )
         cause = next((name for name, holds in causes if holds), None)
         if cause is not None:
-            self.bad = (position, row, cause)
-            self.bad_is_unlinked = row.next_head != expected
+            self.bad = Bad(
+                index=position - 1,
+                row=row,
+                transition_id=event["transition_id"],
+                cause=cause,
+                is_unlinked=row.next_head != expected,
+            )
 
     def mismatch(self, index: int, transition_id: Optional[str], cause: str) -> Verdict:
         return Verdict({
@@ -485,32 +494,29 @@ def row_verdict(walk: Walk, read_rows: Callable[[], Iterator[Row]]) -> Optional[
         return walk.torn
     if walk.bad is None:
         return None
-    position, row, cause = walk.bad
-    if walk.bad_is_unlinked:
+    if walk.bad.is_unlinked:
         # Compared as it is stored, so a text and a blob are never the same.
-        stored = row.stored_next_head
-        holders = sum(1 for other in read_rows() if other.stored_next_head == stored)
+        stored_head = walk.bad.row.stored_next_head
+        holders = sum(1 for other in read_rows() if other.stored_next_head == stored_head)
         if holders > 1:
-            return torn_write("duplicate_chain_link", row.sequence)
-    return walk.mismatch(position - 1, row.transition_id, cause)
+            return torn_write("duplicate_chain_link", walk.bad.row.sequence)
+    return walk.mismatch(walk.bad.index, walk.bad.transition_id, walk.bad.cause)
 
 
 def hold_against(walk: Walk, tail: Tail, cause: str) -> Optional[Verdict]:
     """Hold a chain without a bad row against a tail noted elsewhere."""
     if walk.rows < tail.sequence:
         return torn_write("truncated_tail", walk.rows + 1)
-    if walk.head_at[tail.sequence] != tail.head:
-        return walk.mismatch(
-            tail.sequence - 1, walk.transition_at.get(tail.sequence), cause
-        )
-    return None
+    head, transition_id = walk.seen_at[tail.sequence]
+    return None if head == tail.head else walk.mismatch(tail.sequence - 1, transition_id, cause)
 
 
 def judge_pin(walk: Walk, pin: Optional[Tail]) -> str:
+    """How the chain stands to the pin, whatever the verdict is."""
     if pin is None:
         return "none"
-    if pin.sequence in walk.head_at:
-        return "matched" if walk.head_at[pin.sequence] == pin.head else "contradicted"
+    if pin.sequence in walk.seen_at:
+        return "matched" if walk.seen_at[pin.sequence][0] == pin.head else "contradicted"
     return "unchecked" if walk.settled else "contradicted"
 
 
@@ -547,6 +553,8 @@ def read_slot(slot: bytes) -> Optional[tuple[int, Tail]]:
         slot[0:8] == b"PITONPIN"
         and int.from_bytes(slot[8:12], "big") == 1
         and int.from_bytes(slot[60:64], "big") == zlib.crc32(slot[0:60])
+        and generation < 2**64 - 1
+        and sequence < 2**63
         and (sequence != 0 or head == GENESIS)
     )
     return (generation, Tail(sequence, head)) if valid else None
@@ -558,7 +566,8 @@ def read_pin(lock: Optional[bytes], layout: int) -> Optional[Tail]:
         slots = [read_slot(lock[at : at + SLOT_BYTES]) for at in SLOT_OFFSETS]
         valid = [slot for slot in slots if slot is not None]
         if valid:
-            return max(valid, key=lambda slot: slot[0])[1]
+            # `max` gives the first of equals, and of those the second slot counts.
+            return max(reversed(valid), key=lambda slot: slot[0])[1]
     blank = lock is None or (len(lock) <= LOCK_BYTES and not any(lock))
     if blank and layout == 0:
         return None
@@ -580,11 +589,21 @@ SELECT = (
 
 def stored(kind: bytes, value: Any) -> Stored:
     """A column by its stored type: the driver gives texts and blobs as bytes."""
-    return Text(value) if kind == b"text" else value
+    if kind != b"text":
+        return value
+    try:
+        value.decode("utf-8", "strict")
+    except UnicodeDecodeError:
+        return value  # no text, whatever SQLite says
+    return Text(value)
 
 
 def sqlite_rows(connection: sqlite3.Connection) -> Iterator[Row]:
-    for sequence, *columns in connection.execute(SELECT):
+    try:
+        cursor = connection.execute(SELECT + ", rowid")
+    except sqlite3.OperationalError:
+        cursor = connection.execute(SELECT)  # a table WITHOUT ROWID
+    for sequence, *columns in cursor:
         kinds, values = columns[0::2], columns[1::2]
         yield Row(sequence, *(stored(kind, value) for kind, value in zip(kinds, values)))
 
@@ -601,19 +620,26 @@ def fingerprint(files: Iterable[Path]) -> list:
     return found
 
 
+def beside(database: Path, ending: str) -> Path:
+    return database.with_name(database.name + ending)
+
+
+def holds_bytes(file: Path) -> bool:
+    return file.exists() and file.stat().st_size > 0
+
+
 @contextlib.contextmanager
 def open_database(database: Path) -> Iterator[sqlite3.Connection]:
     """Open a database so that nothing beside it is created or changed.
 
-    Without a log beside it the file is the whole database and is opened as
-    immutable. With one, SQLite would have to write in order to read, so a
-    private copy of the files is opened instead.
+    Without a write-ahead log beside it the file is the whole database and is
+    opened as immutable. With one, SQLite would have to write in order to read,
+    so a private copy of both files is opened instead.
     """
-    logs = [database.with_name(database.name + end) for end in ("-wal", "-journal")]
-    files = [database, *logs]
+    files = [database, beside(database, "-wal")]
     before = fingerprint(files)
     with tempfile.TemporaryDirectory(prefix="verify_chain_") as copy:
-        if any(log.exists() and log.stat().st_size > 0 for log in logs):
+        if holds_bytes(files[1]):
             for file in files:
                 if file.exists():
                     shutil.copyfile(file, Path(copy, file.name))
@@ -634,21 +660,34 @@ def open_database(database: Path) -> Iterator[sqlite3.Connection]:
 def verify_sqlite(workflow: str, directory: Path, database: Path, options: Options) -> Answer:
     # The pin is read before the snapshot: a pin may lag the rows, never lead.
     lock = read_lock_file(directory / LOCK_FILE) if not options.ignore_pin else None
-    if not database.exists():
+    if not holds_bytes(database):
+        if holds_bytes(beside(database, "-wal")):
+            raise CouldNotCheck("there is a write-ahead log without its database")
         pin = None if options.ignore_pin else read_pin(lock, layout=0)
-        return conclude(workflow, lambda: iter(()), pin, options)
+        return conclude(workflow, no_rows, pin, options)
+    if holds_bytes(beside(database, "-journal")):
+        raise CouldNotCheck("a transaction of another program did not finish")
     with open_database(database) as connection:
         layout = connection.execute("PRAGMA user_version").fetchone()[0]
-        if not 0 <= layout <= NEWEST_LAYOUT:
-            raise CouldNotCheck(f"the database has the unknown layout version {layout}")
+        if layout > NEWEST_LAYOUT:
+            raise CouldNotCheck(f"layout version {layout} is newer than this verifier")
         pin = None if options.ignore_pin else read_pin(lock, layout)
-        has_table = connection.execute(
-            "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'checkpoint_chain'"
-        ).fetchone()
-        if not has_table and layout != 0:
-            raise CouldNotCheck("the database has no table of rows")
-        read_rows = (lambda: sqlite_rows(connection)) if has_table else (lambda: iter(()))
+        read_rows = (lambda: sqlite_rows(connection)) if has_table(connection) else no_rows
         return conclude(workflow, read_rows, pin, options)
+
+
+def no_rows() -> Iterator[Row]:
+    return iter(())
+
+
+def has_table(connection: sqlite3.Connection) -> bool:
+    """Whether there is a table of rows. Without one there are none."""
+    found = connection.execute(
+        "SELECT type FROM sqlite_master WHERE lower(name) = 'checkpoint_chain'"
+    ).fetchall()
+    if (b"view",) in found:
+        raise CouldNotCheck("a view stands where the table should be")
+    return (b"table",) in found
 
 
 # --------------------------------------------------------------------------
@@ -658,6 +697,7 @@ def verify_sqlite(workflow: str, directory: Path, database: Path, options: Optio
 EXPORT_MEMBERS = {
     "workflow_id", "sequence", "transition_id", "prior_head", "next_head", "event", "written_at",
 }
+OPTIONAL_MEMBERS = {"written_at"}
 
 
 def exported(value: Any) -> Stored:
@@ -677,7 +717,9 @@ def read_export(lines: Iterable[bytes]) -> dict[str, list[Row]]:
             members = parse_json(line)
         except NotJson as error:
             raise CouldNotCheck(f"line {number} is not JSON: {error}") from error
-        if not isinstance(members, dict) or members.keys() != EXPORT_MEMBERS:
+        if not isinstance(members, dict) or not (
+            EXPORT_MEMBERS - OPTIONAL_MEMBERS <= members.keys() <= EXPORT_MEMBERS
+        ):
             raise CouldNotCheck(f"line {number} is not a row")
         if not is_workflow_id(members["workflow_id"]):
             raise CouldNotCheck(f"line {number} names no workflow")
@@ -836,9 +878,8 @@ def run_batch(lines: Iterable[str]) -> int:
             ignore_pin=question.get("ignore_pin", False),
         ))
         all_answers += answers
-        print(json.dumps({
-            "path": question["path"], "answers": [answer.as_json() for answer in answers],
-        }))
+        reply = {"path": question["path"], "answers": [answer.as_json() for answer in answers]}
+        print(json.dumps(reply), flush=True)  # who asks may wait for it
     return worst(all_answers)
 
 
