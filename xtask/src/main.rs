@@ -4,6 +4,7 @@
 //! crate: the commands have to work while the product does not compile.
 
 mod bench;
+mod chosen;
 mod ci;
 mod contract;
 mod deny;
@@ -12,6 +13,7 @@ mod goldens;
 mod no_std;
 mod postgres;
 mod process;
+mod python;
 mod test;
 mod workspace;
 

@@ -6,7 +6,7 @@
 mod account;
 mod cluster;
 mod directory;
-mod install;
+pub(crate) mod install;
 mod keeper;
 mod parent;
 mod pooler;
@@ -20,8 +20,8 @@ use cargo_metadata::Metadata;
 
 use self::keeper::Keeper;
 use self::programs::Programs;
-use crate::process;
 use crate::workspace::Workspace;
+use crate::{chosen, process};
 
 pub(crate) use self::keeper::keep;
 
@@ -75,7 +75,7 @@ impl Servers {
 
 /// Provides servers if the tests that `arguments` choose need any.
 pub(crate) fn for_tests(workspace: &Workspace, arguments: &[String]) -> Result<Option<Servers>> {
-    if !is_member(&workspace.metadata()?, ADAPTER) || !choose_a_user(arguments) {
+    if !is_member(&workspace.metadata()?, ADAPTER) || !chosen::any(arguments, USERS) {
         return Ok(None);
     }
     Servers::provide(workspace).map(Some)
@@ -144,43 +144,13 @@ fn use_given(workspace: &Workspace, given: &Given) {
 }
 
 /// A variable of this process, where an empty one counts as absent.
-fn variable(name: &str) -> Option<String> {
+pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 fn is_member(metadata: &Metadata, name: &str) -> bool {
     let mut members = metadata.workspace_packages().into_iter();
     members.any(|member| member.name.as_str() == name)
-}
-
-/// Whether the arguments of a test run leave in any member that needs a server.
-fn choose_a_user(arguments: &[String]) -> bool {
-    let mut chosen = Vec::new();
-    // What follows `--` is for the tests, not for cargo.
-    let mut rest = arguments.iter().take_while(|argument| *argument != "--");
-    while let Some(argument) = rest.next() {
-        match argument.as_str() {
-            // Beside these, cargo ignores a chosen package.
-            "--workspace" | "--all" => return true,
-            "-p" | "--package" => chosen.extend(rest.next().map(String::as_str)),
-            other => {
-                let joined = other
-                    .strip_prefix("--package=")
-                    .or_else(|| other.strip_prefix("-p"));
-                chosen.extend(joined.map(|name| name.trim_start_matches('=')));
-            }
-        }
-    }
-    chosen.is_empty() || chosen.into_iter().any(may_be_user)
-}
-
-/// Whether a package id names a user; a pattern or an address may name any package.
-fn may_be_user(id: &str) -> bool {
-    let name = id.split('@').next().unwrap_or(id);
-    let is_plain = name
-        .chars()
-        .all(|one| one.is_ascii_alphanumeric() || matches!(one, '-' | '_'));
-    !is_plain || USERS.contains(&name)
 }
 
 /// A path as the text that a configuration or a command line takes.
@@ -208,45 +178,6 @@ mod tests {
             Some(Plan::Use(Given::ServerAndPooler)),
         );
         check(None, Some("b"), None);
-    }
-
-    #[track_caller]
-    fn check_choice(arguments: &[&str], expected: bool) {
-        let arguments: Vec<String> = arguments.iter().map(|&one| one.to_owned()).collect();
-        assert_eq!(choose_a_user(&arguments), expected, "{arguments:?}");
-    }
-
-    #[test]
-    fn a_run_that_chooses_no_package_needs_servers() {
-        check_choice(&[], true);
-        check_choice(&["a_test_name", "--no-capture"], true);
-        check_choice(&["--workspace", "-p", "piton-chain"], true);
-        check_choice(&["-p", "piton-chain", "--all"], true);
-        check_choice(&["--", "-p", "piton-chain"], true);
-    }
-
-    #[test]
-    fn a_run_of_other_packages_needs_none() {
-        check_choice(&["-p", "piton-chain"], false);
-        check_choice(&["-ppiton-chain"], false);
-        check_choice(&["-p=piton-chain", "some_test"], false);
-        check_choice(&["--package", "piton-sqlite", "-p", "piton-chain"], false);
-        check_choice(&["--package=piton-postgres-extra"], false);
-        check_choice(&["-p", "piton-chain", "piton-postgres"], false);
-        check_choice(&["-p", "piton-chain", "--", "--workspace"], false);
-    }
-
-    #[test]
-    fn a_run_of_any_user_needs_servers() {
-        for user in USERS {
-            check_choice(&["-p", user], true);
-            check_choice(&[&format!("--package={user}")], true);
-            check_choice(&["-p", "piton-chain", &format!("-p{user}")], true);
-        }
-        check_choice(&["-p", "piton-postgres@0.1.0"], true);
-        check_choice(&["-p", "piton-chain@0.1.0"], false);
-        check_choice(&["-p", "piton-*"], true);
-        check_choice(&["-p", "path+file:///piton#piton-postgres"], true);
     }
 
     #[test]

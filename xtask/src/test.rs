@@ -6,7 +6,7 @@ use anyhow::Result;
 use xshell::cmd;
 
 use crate::workspace::Workspace;
-use crate::{postgres, process};
+use crate::{postgres, process, python};
 
 /// Who reads the output.
 #[derive(Clone, Copy)]
@@ -22,11 +22,12 @@ pub(crate) enum Profile {
 /// # Errors
 ///
 /// Both parts always run, and the first failure of the two is the error. Neither runs when the
-/// servers that they need can't be had.
+/// servers and the Python that they need can't be had.
 pub(crate) fn run(workspace: &Workspace, profile: Profile, arguments: &[String]) -> Result<()> {
     if let Profile::ContinuousIntegration = profile {
         forbid_golden_writes(workspace);
     }
+    python::for_tests(workspace, arguments)?;
     let _servers = postgres::for_tests(workspace, arguments)?;
     let documentation = documentation_tests(workspace);
     let suite = suite(workspace, profile, arguments);

@@ -1,4 +1,4 @@
-//! Installs the servers' packages on Debian and its kin, without starting what they bring along.
+//! Installs packages that tests need on Debian and its kin, without starting what they bring along.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,11 +15,11 @@ const SCRIPT: &str = include_str!("install.sh");
 /// # Errors
 ///
 /// When the installation fails.
-pub(super) fn install(packages: &[&str]) -> Result<()> {
+pub(crate) fn install(packages: &[&str]) -> Result<()> {
     if packages.is_empty() || !account::is_root()? || !Path::new("/usr/bin/apt-get").exists() {
         return Ok(());
     }
-    eprintln!("postgres: installing {}", packages.join(" and "));
+    eprintln!("installing {}", packages.join(" and "));
     let status = Command::new("sh")
         .args(["-c", SCRIPT, "install"])
         .args(packages)
