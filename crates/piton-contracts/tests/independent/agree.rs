@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use piton_cli::{Console, Piton};
+use piton_cli::{Console, ExitStatus, Piton};
 use piton_ledger::VulnState;
 use piton_memory::MemoryStore;
 use piton_testkit::tamper::TamperedStore;
@@ -88,18 +88,18 @@ fn verify_store(root: &Path, ledger: &Ledger) -> Value {
         ledger.workflow.to_string(),
     ];
     arguments.extend(ledger.options());
-    let output = piton(&arguments);
+    let (_, output) = piton(&arguments);
     serde_json::from_str(&output).unwrap_or_else(|error| panic!("{error}: {output}"))
 }
 
-/// Runs the product's command and gives its output, whatever it ends with.
-pub(crate) fn piton(arguments: &[String]) -> String {
+/// Runs the product's command and gives how it ended and what it printed.
+pub(crate) fn piton(arguments: &[String]) -> (ExitStatus, String) {
     let mut output = Vec::new();
     let mut console = Console::new(std::io::empty(), &mut output, std::io::sink());
     let arguments = std::iter::once("piton").chain(arguments.iter().map(String::as_str));
-    Piton::<VulnState>::new().run(arguments, &mut console);
+    let status = Piton::<VulnState>::new().run(arguments, &mut console);
     drop(console);
-    String::from_utf8(output).expect("text")
+    (status, String::from_utf8(output).expect("text"))
 }
 
 /// What the product makes of the rows alone, which is all that an export holds.

@@ -46,7 +46,7 @@ damages! {
     bit_flipped space_added bytes_gone bytes_cut bytes_of_another_row
     rows_swapped row_deleted row_deleted_and_hidden row_deleted_and_relinked row_repeated
     row_repeated_and_renumbered next_head_repeated sequences_shifted foreign_row tail_lost
-    every_row_lost chain_rewritten two_damages
+    every_row_lost chain_rewritten two_damages tail_unreadable
     slot_damaged both_slots_damaged lock_cut lock_zeroed lock_grown lock_gone slots_exchanged
     slots_of_one_generation slot_out_of_range pin_lagging
     tail_expected other_tail_expected later_tail_expected pin_ignored
@@ -257,6 +257,16 @@ fn two_damages(ledger: &mut Ledger, random: &mut Random) -> Option<()> {
     for _ in 0..2 {
         random.one_of(&some)(ledger, random)?;
     }
+    Some(())
+}
+
+/// Past a mismatch a head that can't be read is passed over.
+fn tail_unreadable(ledger: &mut Ledger, random: &mut Random) -> Option<()> {
+    let last = place(ledger, 1, random)?;
+    let first = random.below(last);
+    ledger.rows[first].prior_head = altered_head(&ledger.rows[first].prior_head);
+    ledger.rows[last].next_head = random.one_of(&["", "blake3:", "nonsense"]).into();
+    ledger.rows.truncate(last + 1);
     Some(())
 }
 

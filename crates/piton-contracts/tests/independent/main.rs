@@ -15,6 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use agree::{Tally, assert_agreement, assert_agreement_on_files, essence, piton, script};
 use damage::{DAMAGES, Random};
 use ledger::Ledger;
+use piton_cli::ExitStatus;
 use piton_ledger::{VulnState, WorkflowId};
 use piton_sqlite::SqliteStore;
 use piton_store::{CheckpointStore, CheckpointStoreExt, ExpectedHead, seal};
@@ -175,9 +176,10 @@ fn assert_intact(root: &Path, count: usize) {
         rest.chain([store.clone()]).collect::<Vec<_>>()
     };
     let export = root.join("export.jsonl");
-    let lines = piton(&arguments(&["export", "--all"]));
+    let (_, lines) = piton(&arguments(&["export", "--all"]));
     std::fs::write(&export, lines).expect("an export");
-    let product = answers(&piton(&arguments(&["verify", "--all", "--format=json"])));
+    let (_, lines) = piton(&arguments(&["verify", "--all", "--format=json"]));
+    let product = answers(&lines);
     assert_eq!(product.len(), count);
     for (path, pin) in [(root, "matched"), (&export, "none")] {
         let output = script()
@@ -321,6 +323,71 @@ fn the_exit_codes_are_the_promised_ones() {
     check(&[place.path()], 3);
     check(&[&place.path().join("nothing")], 5);
     check(&[], 2);
+}
+
+/// What `piton import` takes, and nothing else, is an intact chain to the script.
+#[test]
+fn the_script_agrees_on_what_is_an_export() {
+    let place = tempfile::tempdir().expect("a directory");
+    record(place.path(), 3);
+    let store = format!("--store=sqlite:{}", place.path().display());
+    let (_, export) = piton(&["export".to_owned(), "--all".to_owned(), store]);
+    let path = place.path().join("lines.jsonl");
+    let check = |what: &str, lines: &str, code: i32| {
+        std::fs::write(&path, lines).expect("a file");
+        let file = path.display().to_string();
+        let (status, _) = piton(&["import".to_owned(), "--store=memory:".to_owned(), file]);
+        assert_eq!(status == ExitStatus::Done, code == 0, "{what}: {status:?}");
+        let output = script().arg(&path).output().expect("Python starts");
+        assert_eq!(output.status.code(), Some(code), "{what}: {output:?}");
+    };
+    let lines: Vec<&str> = export.lines().collect();
+    assert!(lines.len() > 5, "{export}");
+    let without_time = |line: &&str| {
+        let (before, _) = line.rsplit_once(",\"written_at\"").expect("a time");
+        format!("{before}}}\n")
+    };
+    let mut mixed = lines.clone();
+    mixed.sort_by_key(|line| line.split("\"sequence\":").nth(1).map(str::to_owned));
+    let swapped = [&[lines[1], lines[0]], &lines[2..]].concat();
+    check("as it is", &export, 0);
+    check("blank lines", &export.replace('\n', "\n \r\n\n"), 0);
+    check("no last line feed", export.trim_end(), 0);
+    check(
+        "no times",
+        &lines.iter().map(without_time).collect::<String>(),
+        0,
+    );
+    check("workflows mixed", &mixed.join("\n"), 0);
+    check("two lines swapped", &swapped.join("\n"), 3);
+    check(
+        "a line short of a brace",
+        &export.trim_end()[..export.len() - 2],
+        5,
+    );
+    check("a line of no object", &format!("{export}[]\n"), 5);
+    check(
+        "a further member",
+        &export.replacen('{', "{\"more\":1,", 1),
+        5,
+    );
+    check(
+        "a member twice",
+        &export.replacen('{', "{\"sequence\":1,", 1),
+        5,
+    );
+    check(
+        "a number as text",
+        &export.replacen("\"sequence\":1", "\"sequence\":\"1\"", 1),
+        3,
+    );
+    check(
+        "no workflow id",
+        &export.replacen("\"workflow_id\":\"w000\"", "\"workflow_id\":\"\"", 1),
+        5,
+    );
+    check("a byte order mark", &format!("\u{feff}{export}"), 5);
+    check("a line missing", &lines[1..].join("\n"), 3);
 }
 
 /// An auditor's look leaves no trace.
