@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Verify Piton checkpoint chains without a line of Piton's own code.
 
-For auditors who trust nobody. This file was written from chain-format.md,
-which lies beside it, and from nothing else; a name in square brackets, such as
-[Link], is a heading of that document. It needs Python 3.9 or newer and the
-package `blake3`.
+For auditors who trust nobody. This file follows chain-format.md, which lies
+beside it; a name in square brackets, such as [Link], is a heading of that
+document. Its first version was written before any of Piton's source had been
+read; where the document left a choice, both were mended afterwards. It needs
+Python 3.9 or newer and the package `blake3`.
 
     python3 verify_chain.py LEDGER                  every workflow of a store
     python3 verify_chain.py LEDGER/WORKFLOW         one workflow

@@ -1,4 +1,4 @@
-//! Holds the product and `docs/verify_chain.py`, which was written from the documents alone, to the
+//! Holds the product and `docs/verify_chain.py`, which shares no code with it, to the
 //! same answers: on random ledgers, on every damage of the tamper matrix, on events at the edges
 //! of the format, and on the files that a crash leaves. A difference is a fault of one of the two,
 //! or of `docs/chain-format.md`.
