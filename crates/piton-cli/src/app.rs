@@ -98,10 +98,12 @@ impl<M: StateMachine> Piton<M> {
         binary: &str,
         console: &mut Console<'_>,
     ) -> Result<ExitStatus, Failure> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(Failure::Runtime)?;
+        let mut builder = if line.walks_many() {
+            tokio::runtime::Builder::new_multi_thread()
+        } else {
+            tokio::runtime::Builder::new_current_thread()
+        };
+        let runtime = builder.enable_all().build().map_err(Failure::Runtime)?;
         runtime.block_on(line.run::<M>(binary, self.recorded, console))
     }
 }

@@ -76,6 +76,27 @@ pub(crate) enum Format {
 }
 
 impl CommandLine {
+    /// Whether there may be work for more than one core.
+    pub(crate) fn walks_many(&self) -> bool {
+        match &self.command {
+            Command::Verify(command) => command.walks_many(),
+            Command::Append(_)
+            | Command::Hydrate(_)
+            | Command::Log(_)
+            | Command::List(_)
+            | Command::Head(_)
+            | Command::Repin(_)
+            | Command::Delete(_)
+            | Command::Seal(_)
+            | Command::Copy(_)
+            | Command::Export(_)
+            | Command::Import(_)
+            | Command::Migrate(_)
+            | Command::Demo(_)
+            | Command::Completions(_) => false,
+        }
+    }
+
     pub(crate) async fn run<M: StateMachine>(
         self,
         binary: &str,

@@ -4,7 +4,7 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use piton_ledger::WorkflowId;
 use piton_store::{AnyStore, WorkflowCatalog as _};
 
-use crate::console::{Console, Progress};
+use crate::console::Progress;
 
 /// Shorter chains are walked before a bar could be read.
 const ROWS_WORTH_A_BAR: u64 = 20_000;
@@ -15,9 +15,9 @@ const ROWS_WORTH_A_BAR: u64 = 20_000;
 pub(crate) async fn bar(
     workflow: &WorkflowId,
     store: &AnyStore,
-    console: &Console<'_>,
+    progress: Progress,
 ) -> Option<ProgressBar> {
-    match console.progress() {
+    match progress {
         Progress::Hidden => return None,
         Progress::Shown => {}
     }
@@ -26,11 +26,29 @@ pub(crate) async fn bar(
     if rows < ROWS_WORTH_A_BAR {
         return None;
     }
-    let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} rows").ok()?;
+    let bar = shown(
+        rows,
+        "{prefix} {bar:30} {pos}/{len} rows, {per_sec}, {eta} left",
+    )?;
+    Some(bar.with_prefix(workflow.to_string()))
+}
+
+/// Makes the bar of walks over many workflows, if there is somebody to see it.
+pub(crate) fn bar_of_many(workflows: usize, progress: Progress) -> Option<ProgressBar> {
+    match progress {
+        Progress::Hidden => None,
+        Progress::Shown => shown(
+            u64::try_from(workflows).ok()?,
+            "{bar:30} {pos}/{len} workflows, {per_sec}, {eta} left",
+        ),
+    }
+}
+
+fn shown(length: u64, template: &str) -> Option<ProgressBar> {
+    let style = ProgressStyle::with_template(template).ok()?;
     Some(
-        ProgressBar::new(rows)
+        ProgressBar::new(length)
             .with_style(style)
-            .with_finish(ProgressFinish::AndClear)
-            .with_prefix(workflow.to_string()),
+            .with_finish(ProgressFinish::AndClear),
     )
 }

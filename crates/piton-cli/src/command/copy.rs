@@ -148,7 +148,7 @@ impl Ends<'_> {
         if held.sequence() > tail.sequence() {
             return Err(self.parting(tail).await);
         }
-        let bar = progress::bar(self.workflow, self.source, console).await;
+        let bar = progress::bar(self.workflow, self.source, console.progress()).await;
         let from_source = at(Side::Source);
         let mut rows = Rows::open(self.source, self.workflow)
             .await

@@ -1,12 +1,18 @@
 //! Owns `verify`: one verdict a workflow. It turns no verdict into policy.
 
+use std::num::NonZero;
+use std::thread;
+
+use futures_util::{StreamExt as _, stream};
 use piton_ledger::{StateMachine, WorkflowId};
 use piton_store::{AnyStore, StoreError, Tail, WorkflowCatalog as _};
-use piton_verify::{Checked, Expectations, PinPolicy, PinStatus, ReplayVerifier};
+use piton_verify::{
+    AuditVerdict, Checked, Expectations, PinPolicy, PinStatus, ReplayVerdict, ReplayVerifier,
+};
 use serde::Serialize;
 
 use crate::command::{Context, Format};
-use crate::console::{Console, Tone};
+use crate::console::{Console, Progress, Tone};
 use crate::escape;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, Unchecked, advice};
@@ -54,6 +60,11 @@ struct Answer<'a, V> {
 }
 
 impl Verify {
+    /// Whether there may be work for more than one core.
+    pub(crate) fn walks_many(&self) -> bool {
+        self.all || self.workflows.len() > 1
+    }
+
     pub(crate) async fn run<M: StateMachine>(
         self,
         context: Context<'_>,
@@ -87,62 +98,78 @@ impl Verify {
         if self.all && listed.is_empty() && self.format == Format::Text {
             console.complain("the store holds no workflow");
         }
+        let workflows: Vec<_> = self.workflows.iter().chain(&listed).cloned().collect();
+        let (bar, progress) = match workflows.len() {
+            0 | 1 => (None, console.progress()),
+            count => (
+                progress::bar_of_many(count, console.progress()),
+                Progress::Hidden,
+            ),
+        };
+        // Events are kept until they are told, so they are not read ahead.
+        let at_once = if self.events { 1 } else { cores() };
+        let mut walks = stream::iter(workflows)
+            .map(|workflow| {
+                let walk = Walk {
+                    store: store.clone(),
+                    workflow,
+                    expectations: self.expectations(),
+                    progress,
+                };
+                if self.events {
+                    tokio::spawn(walk.replay::<M>())
+                } else {
+                    tokio::spawn(walk.audit::<M>())
+                }
+            })
+            .buffered(at_once);
         let mut worst = ExitStatus::Done;
-        for workflow in self.workflows.iter().chain(&listed) {
+        // Told in the order of the workflows, though later ones are walked meanwhile.
+        while let Some(walked) = walks.next().await {
+            let Walked { workflow, answer } =
+                walked.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+            if let Some(bar) = &bar {
+                bar.inc(1);
+            }
             // The walk goes on even if nobody reads: the exit code is an answer too.
-            let status = match self.verify_one::<M>(workflow, store, console).await? {
-                Ok(status) => status,
-                Err(error) => self.tell_unchecked(workflow, &error, console)?,
+            let status = match answer {
+                Ok(Verdict::Audited(Checked { verdict, pin })) => {
+                    self.tell_audited(&workflow, verdict, pin, console)?
+                }
+                Ok(Verdict::Replayed(Checked { verdict, pin })) => {
+                    let status = ExitStatus::from(&verdict);
+                    console.json(&Answer {
+                        workflow_id: &workflow,
+                        verdict,
+                        pin,
+                    })?;
+                    status
+                }
+                Err(error) => self.tell_unchecked(&workflow, &error, console)?,
             };
             worst = worst.worse(status);
         }
         Ok(worst)
     }
 
-    async fn verify_one<M: StateMachine>(
-        &self,
-        workflow: &WorkflowId,
-        store: &AnyStore,
-        console: &mut Console<'_>,
-    ) -> Result<Result<ExitStatus, StoreError>, Failure> {
-        let verifier = ReplayVerifier::new(store);
-        let expectations = Expectations {
+    fn expectations(&self) -> Expectations {
+        Expectations {
             pin: if self.ignore_pin {
                 PinPolicy::Ignore
             } else {
                 PinPolicy::Enforce
             },
             expected: self.expect,
-        };
-        if self.events {
-            let checked = verifier.verify_against::<M>(workflow, expectations).await;
-            let Checked { verdict, pin } = match checked {
-                Ok(checked) => checked,
-                Err(error) => return Ok(Err(error)),
-            };
-            let status = ExitStatus::from(&verdict);
-            console.json(&Answer {
-                workflow_id: workflow,
-                verdict,
-                pin,
-            })?;
-            return Ok(Ok(status));
         }
-        let bar = progress::bar(workflow, store, console).await;
-        let checked = verifier
-            .audit::<M>(workflow, expectations, |rows| {
-                if let Some(bar) = &bar {
-                    bar.set_position(rows);
-                }
-            })
-            .await;
-        if let Some(bar) = bar {
-            bar.finish_and_clear();
-        }
-        let Checked { verdict, pin } = match checked {
-            Ok(checked) => checked,
-            Err(error) => return Ok(Err(error)),
-        };
+    }
+
+    fn tell_audited(
+        &self,
+        workflow: &WorkflowId,
+        verdict: AuditVerdict,
+        pin: PinStatus,
+        console: &mut Console<'_>,
+    ) -> Result<ExitStatus, Failure> {
         let status = ExitStatus::from(&verdict);
         match self.format {
             Format::Text => report::tell(console, workflow, &verdict, pin)?,
@@ -152,7 +179,7 @@ impl Verify {
                 pin,
             })?,
         }
-        Ok(Ok(status))
+        Ok(status)
     }
 
     fn tell_unchecked(
@@ -178,4 +205,54 @@ impl Verify {
         // A chain that contradicts its pin is a verdict, so an error is never one.
         Ok(ExitStatus::CouldNotCheck)
     }
+}
+
+/// One chain to be recomputed, in a task of its own.
+struct Walk {
+    store: AnyStore,
+    workflow: WorkflowId,
+    expectations: Expectations,
+    progress: Progress,
+}
+
+/// What became of one.
+struct Walked<M: StateMachine> {
+    workflow: WorkflowId,
+    answer: Result<Verdict<M>, StoreError>,
+}
+
+enum Verdict<M: StateMachine> {
+    Audited(Checked<AuditVerdict>),
+    Replayed(Checked<ReplayVerdict<M>>),
+}
+
+impl Walk {
+    async fn replay<M: StateMachine>(self) -> Walked<M> {
+        let checked = ReplayVerifier::new(&self.store)
+            .verify_against::<M>(&self.workflow, self.expectations)
+            .await;
+        Walked {
+            workflow: self.workflow,
+            answer: checked.map(Verdict::Replayed),
+        }
+    }
+
+    async fn audit<M: StateMachine>(self) -> Walked<M> {
+        let bar = progress::bar(&self.workflow, &self.store, self.progress).await;
+        let checked = ReplayVerifier::new(&self.store)
+            .audit::<M>(&self.workflow, self.expectations, |rows| {
+                if let Some(bar) = &bar {
+                    bar.set_position(rows);
+                }
+            })
+            .await;
+        Walked {
+            workflow: self.workflow,
+            answer: checked.map(Verdict::Audited),
+        }
+    }
+}
+
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
 }

@@ -221,6 +221,34 @@ fn a_damaged_pin_cannot_be_checked_and_can_be_replaced() {
 }
 
 #[test]
+fn verdicts_come_in_the_order_of_the_workflows() {
+    let scratch = Scratch::new();
+    // The first chain takes longest, so that those after it are done before.
+    let names: Vec<String> = (10..40).map(|number| format!("w{number}")).collect();
+    for (workflow, rows) in names.iter().zip([150].into_iter().chain([1; 29])) {
+        let lines = (0..rows).map(|n| event_of(workflow, n, "needs_plan", "plan_ready", "1"));
+        scratch.record(&lines.collect::<Vec<_>>());
+    }
+    for form in [&[][..], &["--events"]] {
+        let arguments = [&["verify", "--all", "--format", "json"], form].concat();
+        let answers = scratch.run(&arguments).expect_code(0).json();
+        let told = answers.iter().map(|answer| answer["workflow_id"].as_str());
+        assert!(told.eq(names.iter().map(|name| Some(name.as_str()))));
+        assert!(
+            answers
+                .iter()
+                .all(|answer| answer["verdict"]["kind"] == "verified")
+        );
+    }
+    let named = ["verify", "w11", "w10", "--format", "json"];
+    let answers = scratch.run(&named).expect_code(0).json();
+    assert_eq!(
+        (&answers[0]["workflow_id"], &answers[1]["workflow_id"]),
+        (&"w11".into(), &"w10".into())
+    );
+}
+
+#[test]
 fn all_gives_the_worst_of_its_verdicts() {
     let scratch = Scratch::new();
     scratch.make_root();
