@@ -15,6 +15,7 @@ mod postgres;
 mod process;
 mod python;
 mod test;
+mod tool;
 mod workspace;
 
 use std::path::Path;
