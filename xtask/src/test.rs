@@ -13,7 +13,7 @@ use crate::{postgres, process, python};
 pub(crate) enum Profile {
     /// A developer, who wants the first failure at once.
     Local,
-    /// Continuous integration, which wants every failure and must write no golden.
+    /// Continuous integration, which wants every failure.
     ContinuousIntegration,
 }
 
@@ -24,9 +24,7 @@ pub(crate) enum Profile {
 /// Both parts always run, and the first failure of the two is the error. Neither runs when the
 /// servers and the Python that they need can't be had.
 pub(crate) fn run(workspace: &Workspace, profile: Profile, arguments: &[String]) -> Result<()> {
-    if let Profile::ContinuousIntegration = profile {
-        forbid_golden_writes(workspace);
-    }
+    forbid_golden_writes(workspace);
     python::for_tests(workspace, arguments)?;
     let _servers = postgres::for_tests(workspace, arguments)?;
     let documentation = documentation_tests(workspace);
@@ -34,7 +32,8 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, arguments: &[String])
     documentation.and(suite)
 }
 
-/// Makes a snapshot test that differs fail, whatever the caller's environment says.
+/// Makes a snapshot test that differs fail and write nothing, whatever the caller's environment
+/// says: only `cargo xtask goldens` writes.
 fn forbid_golden_writes(workspace: &Workspace) {
     workspace.shell.set_var("INSTA_UPDATE", "no");
     workspace.shell.set_var("INSTA_FORCE_PASS", "0");
@@ -92,6 +91,17 @@ mod tests {
     fn check_scope(arguments: &[&str], expected: Option<&str>) {
         let arguments: Vec<String> = arguments.iter().map(|&one| one.to_owned()).collect();
         assert_eq!(scope(&arguments), expected, "{arguments:?}");
+    }
+
+    #[test]
+    fn no_run_of_the_tests_writes_a_golden() {
+        let workspace = Workspace::open().expect("the workspace opens");
+        workspace.shell.set_var("INSTA_UPDATE", "always");
+        workspace.shell.set_var("INSTA_FORCE_PASS", "1");
+        forbid_golden_writes(&workspace);
+        let seen = |name: &str| workspace.shell.var(name).expect("it is set");
+        assert_eq!(seen("INSTA_UPDATE"), "no");
+        assert_eq!(seen("INSTA_FORCE_PASS"), "0");
     }
 
     #[test]
