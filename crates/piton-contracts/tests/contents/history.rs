@@ -9,11 +9,67 @@ use piton_memory::MemoryStore;
 use piton_sqlite::SqliteStore;
 use piton_store::{CheckpointStore, CheckpointStoreExt, ExpectedHead, seal};
 
+use VulnState::{Completed, GateFailedRetryable, NeedsPlan, PatchApplied, PlanReady};
+
 /// Moves along legal edges, each with its outcome.
-pub(crate) type Moves = &'static [(VulnState, VulnState, &'static str)];
+type Moves = &'static [(VulnState, VulnState, &'static str)];
+
+const CLEAN_COMPLETION: Moves = &[
+    (
+        NeedsPlan,
+        PlanReady,
+        r#"{"advisory":"GHSA-xvch-5gv4-984h","plan":"raise minimist to 1.2.6"}"#,
+    ),
+    (
+        PlanReady,
+        PatchApplied,
+        r#"{"api_token":"hunter2","files":2}"#,
+    ),
+    (
+        PatchApplied,
+        Completed,
+        r#"{"tests":{"passed":412,"failed":0}}"#,
+    ),
+];
+
+/// The move back to `needs_plan` between rows 3 and 4 is not persisted.
+const RETRY_THEN_RECOVERY: Moves = &[
+    (
+        NeedsPlan,
+        PlanReady,
+        r#"{"b":[1e20,-0.0,9007199254740993,0.1],"a":null}"#,
+    ),
+    (
+        PlanReady,
+        PatchApplied,
+        r#"{"\ue000":"after","\ud800\udc00":"before","control":"\u0000\u001f\u007f\n"}"#,
+    ),
+    (
+        PatchApplied,
+        GateFailedRetryable,
+        r#"{"attempt":1,"failing_signals":["unit_tests"]}"#,
+    ),
+    (
+        NeedsPlan,
+        PlanReady,
+        r#"{"note":"postgres://ci:hunter2@localhost/db"}"#,
+    ),
+    (PlanReady, PatchApplied, r#"["é", "e\u0301", true]"#),
+    (PatchApplied, Completed, "null"),
+];
+
+/// Gives the rows of the shortest success.
+pub(crate) fn clean_completion() -> String {
+    super::wait(history(CLEAN_COMPLETION))
+}
+
+/// Gives the rows of a success at the second attempt.
+pub(crate) fn retry_then_recovery() -> String {
+    super::wait(history(RETRY_THEN_RECOVERY))
+}
 
 /// Records the moves in every adapter and prints the rows as each of them holds them.
-pub(crate) async fn history(moves: Moves) -> String {
+async fn history(moves: Moves) -> String {
     let directory = tempfile::tempdir().expect("a directory");
     let memory = rows(&MemoryStore::new(), moves).await;
     let sqlite = rows(
