@@ -8,7 +8,7 @@ mod contents;
 use std::collections::BTreeSet;
 use std::panic::catch_unwind;
 
-use contents::{facts, history};
+use contents::{facts, history, messages, schemas};
 
 /// Makes a listed name and a test of each row, so that nothing is listed without being compared.
 macro_rules! goldens {
@@ -27,9 +27,15 @@ macro_rules! goldens {
 goldens! {
     clean_completion = history::clean_completion();
     exit_codes = piton_cli::ExitStatus::table();
+    integrity_messages = messages::integrity();
     postgres_schema = piton_postgres::schema(&piton_postgres::SchemaName::default());
     redaction_rules = facts::redaction_rules();
     retry_then_recovery = history::retry_then_recovery();
+    schema_audit_verdict = schemas::audit_verdict();
+    schema_hydration_result = schemas::hydration_result();
+    schema_ledger_state = schemas::ledger_state();
+    schema_transition_event = schemas::transition_event();
+    schema_verdict = schemas::verdict();
     sqlite_schema = piton_sqlite::SCHEMA;
 }
 

@@ -1,7 +1,10 @@
 //! Owns what each golden holds, one module a family. Comparing is left to `goldens.rs`.
 
+pub(crate) mod exhaustive;
 pub(crate) mod facts;
 pub(crate) mod history;
+pub(crate) mod messages;
+pub(crate) mod schemas;
 
 use std::path::{Path, PathBuf};
 
