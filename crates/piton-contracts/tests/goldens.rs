@@ -8,7 +8,7 @@ mod contents;
 use std::collections::BTreeSet;
 use std::panic::catch_unwind;
 
-use contents::{facts, history, messages, schemas};
+use contents::{facts, history, messages, ports, schemas};
 
 /// Makes a listed name and a test of each row, so that nothing is listed without being compared.
 macro_rules! goldens {
@@ -26,8 +26,12 @@ macro_rules! goldens {
 
 goldens! {
     clean_completion = history::clean_completion();
+    error_ids = facts::error_ids();
     exit_codes = piton_cli::ExitStatus::table();
     integrity_messages = messages::integrity();
+    limits = facts::limits();
+    machine_vulnerability = facts::machine();
+    ports = ports::traits();
     postgres_schema = piton_postgres::schema(&piton_postgres::SchemaName::default());
     redaction_rules = facts::redaction_rules();
     retry_then_recovery = history::retry_then_recovery();

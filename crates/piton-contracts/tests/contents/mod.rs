@@ -4,6 +4,7 @@ pub(crate) mod exhaustive;
 pub(crate) mod facts;
 pub(crate) mod history;
 pub(crate) mod messages;
+pub(crate) mod ports;
 pub(crate) mod schemas;
 
 use std::path::{Path, PathBuf};
