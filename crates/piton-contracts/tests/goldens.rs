@@ -8,7 +8,7 @@ mod contents;
 use std::collections::BTreeSet;
 use std::panic::catch_unwind;
 
-use contents::{facts, history, messages, ports, schemas};
+use contents::{command, facts, history, messages, ports, schemas};
 
 /// Makes a listed name and a test of each row, so that nothing is listed without being compared.
 macro_rules! goldens {
@@ -26,6 +26,10 @@ macro_rules! goldens {
 
 goldens! {
     clean_completion = history::clean_completion();
+    cli_help = command::help();
+    cli_json = command::json();
+    cli_refusals = command::refusals();
+    cli_text = command::text();
     error_ids = facts::error_ids();
     exit_codes = piton_cli::ExitStatus::table();
     integrity_messages = messages::integrity();
