@@ -8,7 +8,7 @@ mod contents;
 use std::collections::BTreeSet;
 use std::panic::catch_unwind;
 
-use contents::{command, facts, history, messages, ports, schemas};
+use contents::{api, command, facts, history, messages, ports, schemas};
 
 /// Makes a listed name and a test of each row, so that nothing is listed without being compared.
 macro_rules! goldens {
@@ -25,6 +25,15 @@ macro_rules! goldens {
 }
 
 goldens! {
+    api_piton_chain = api::of("piton-chain");
+    api_piton_cli = api::of("piton-cli");
+    api_piton_ledger = api::of("piton-ledger");
+    api_piton_memory = api::of("piton-memory");
+    api_piton_postgres = api::of("piton-postgres");
+    api_piton_redact = api::of("piton-redact");
+    api_piton_sqlite = api::of("piton-sqlite");
+    api_piton_store = api::of("piton-store");
+    api_piton_verify = api::of("piton-verify");
     clean_completion = history::clean_completion();
     cli_help = command::help();
     cli_json = command::json();
@@ -85,5 +94,20 @@ fn every_golden_is_compared() {
         files, listed,
         "the folder goldens (left) and the table in goldens.rs (right) differ: a file that no \
          test compares is no promise, so delete it or give it a row"
+    );
+}
+
+#[test]
+fn every_library_has_its_api_in_a_golden() {
+    let expected: BTreeSet<String> = api::LIBRARIES
+        .iter()
+        .map(|library| format!("api_{}", library.replace('-', "_")))
+        .collect();
+    let listed = GOLDENS.iter().filter(|name| name.starts_with("api_"));
+    assert_eq!(
+        listed
+            .map(|name| (*name).to_owned())
+            .collect::<BTreeSet<_>>(),
+        expected
     );
 }

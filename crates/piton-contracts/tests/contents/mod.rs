@@ -1,5 +1,6 @@
 //! Owns what each golden holds, one module a family. Comparing is left to `goldens.rs`.
 
+pub(crate) mod api;
 pub(crate) mod command;
 pub(crate) mod exhaustive;
 pub(crate) mod facts;
