@@ -9,7 +9,7 @@ use cargo_metadata::TargetKind;
 use xshell::cmd;
 
 use crate::workspace::Workspace;
-use crate::{bench, contract, deny, fence, no_std, process, test};
+use crate::{bench, contract, deny, fence, no_std, process, semver, test};
 
 /// One check, callable on its own as `cargo xtask ci NAME`.
 struct Step {
@@ -58,6 +58,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "bench",
         run: bench_smoke,
+    },
+    Step {
+        name: "semver",
+        run: semver::run,
     },
     Step {
         name: "test",

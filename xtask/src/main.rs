@@ -14,6 +14,7 @@ mod no_std;
 mod postgres;
 mod process;
 mod python;
+mod semver;
 mod test;
 mod tool;
 mod workspace;
