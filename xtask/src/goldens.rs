@@ -21,16 +21,21 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let shell = &workspace.shell;
     // The comparison of the folder with the table comes last: a new golden is not there before.
     for arguments in [
-        &["--no-fail-fast", "--", "--skip", LISTING][..],
-        &["--", LISTING],
+        &["--test", "contract", "--", "contract"][..],
+        &[
+            "--test",
+            "goldens",
+            "--no-fail-fast",
+            "--",
+            "--skip",
+            LISTING,
+        ],
+        &["--test", "goldens", "--", LISTING],
     ] {
         process::run(
-            cmd!(
-                shell,
-                "cargo test --package piton-contracts --test goldens {arguments...}"
-            )
-            .env("INSTA_UPDATE", "always")
-            .env_remove("INSTA_FORCE_PASS"),
+            cmd!(shell, "cargo test --package piton-contracts {arguments...}")
+                .env("INSTA_UPDATE", "always")
+                .env_remove("INSTA_FORCE_PASS"),
         )?;
     }
     process::run(cmd!(shell, "git status --short -- goldens"))?;
