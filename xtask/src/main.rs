@@ -1,4 +1,5 @@
-//! Development commands of the workspace: test, ci, fence, bench, contract, goldens, postgres.
+//! Development commands of the workspace: test, ci, fence, bench, contract, goldens, mutants,
+//! postgres.
 //!
 //! Owns the command line; each command has a file of its own. It must not depend on a product
 //! crate: the commands have to work while the product does not compile.
@@ -10,6 +11,7 @@ mod contract;
 mod deny;
 mod fence;
 mod goldens;
+mod mutants;
 mod no_std;
 mod postgres;
 mod process;
@@ -37,6 +39,8 @@ usage: cargo xtask COMMAND
   contract [OLD NEW]
                  classify what changed in the contract since the last release
   goldens        write goldens/ anew from what the code does now
+  mutants [CRATE…]
+                 change the core line by line; a test has to notice each change
   postgres -- COMMAND [ARGS]
                  run a command with the temporary Postgres that the tests get
 ";
@@ -67,6 +71,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ("bench", rest) => bench::run(&Workspace::open()?, rest),
         ("contract", rest) => contract::run(&Workspace::open()?, rest),
         ("goldens", []) => goldens::run(&Workspace::open()?),
+        ("mutants", packages) => mutants::run(&Workspace::open()?, packages),
         ("postgres", rest) => postgres::run(&Workspace::open()?, rest),
         // Not for people: how this program calls itself.
         ("keep-postgres", [programs, pooler]) => {

@@ -17,6 +17,11 @@ pub(crate) struct CommandFailed {
 }
 
 impl CommandFailed {
+    /// The child's own exit code; `None` when a signal ended it.
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.code
+    }
+
     /// The code to end with: the child's own where it fits a process exit code.
     pub(crate) fn exit_code(&self) -> ExitCode {
         self.code
