@@ -220,6 +220,17 @@ fn missing_duplicate_and_unknown_fields_are_refused() {
 }
 
 #[test]
+fn an_error_names_its_field_as_json_does() {
+    for field in EventField::ALL {
+        assert_eq!(field.to_string(), field.name());
+        assert_eq!(
+            EventError::Missing(field).to_string(),
+            format!("field {} is missing", field.name())
+        );
+    }
+}
+
+#[test]
 fn what_is_not_an_object_is_a_syntax_error() {
     for text in [
         "",

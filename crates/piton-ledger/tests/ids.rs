@@ -95,6 +95,17 @@ fn workflow_ids_that_differ_in_case_differ() {
 }
 
 #[test]
+fn ids_show_their_text_in_debug_output() {
+    let workflow: WorkflowId = "wf-1".parse().expect("an id");
+    assert_eq!(format!("{workflow:?}"), "WorkflowId(wf-1)");
+    let transition: TransitionId = "01HZZZZZZZZZZZZZSCN001A001".parse().expect("a ULID");
+    assert_eq!(
+        format!("{transition:?}"),
+        "TransitionId(01HZZZZZZZZZZZZZSCN001A001)"
+    );
+}
+
+#[test]
 fn transition_ids_are_upper_case_ulids() {
     accepts::<TransitionId>("00000000000000000000000000");
     accepts::<TransitionId>("7ZZZZZZZZZZZZZZZZZZZZZZZZZ");
@@ -172,6 +183,16 @@ fn blob_digests_have_one_form() {
         format!("{digest:?}"),
         format!("BlobDigest(blake3:{digits})")
     );
+}
+
+#[test]
+fn texts_are_given_as_they_were_read() {
+    let error: ErrorId = "workflows.busy".parse().expect("an error id");
+    assert_eq!(error.as_str(), "workflows.busy");
+    let signal: SignalKind = "tests_failed".parse().expect("a signal");
+    assert_eq!(signal.as_str(), "tests_failed");
+    let text: ShortText = "two words".parse().expect("short");
+    assert_eq!(text.as_str(), "two words");
 }
 
 #[test]

@@ -221,6 +221,15 @@ fn states_refuse_what_they_do_not_know() {
 }
 
 #[test]
+fn a_detail_of_another_type_is_told_what_is_expected() {
+    for json in ["[1]", "{}", "null"] {
+        let error = serde_json::from_str::<Detail>(json).expect_err(json);
+        let expected = "expected a string, an integer, a boolean or a number";
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+#[test]
 fn failures_hide_their_texts_from_debug_output() {
     let detail = Detail::Text("hunter2".into());
     assert_eq!(format!("{detail:?}"), "Text(7 bytes)");
