@@ -6,8 +6,8 @@ use piton_ledger::{
     CanonicalJson, ChainHead, Sequence, Transition, TransitionEvent, VulnState, WorkflowId,
 };
 use piton_store::{
-    PersistedRow, PinFinding, Retry, SealedEvent, StoreError, Stored, Tail, TailError, VerifiedRow,
-    seal,
+    AppendStatus, PersistedRow, PinFinding, Retry, SealedEvent, StoreError, Stored, Tail,
+    TailError, VerifiedRow, seal,
 };
 
 fn workflow() -> WorkflowId {
@@ -72,6 +72,49 @@ fn stored_columns_are_read_leniently_but_exactly() {
     assert_eq!(Stored::from("x").as_text(), Some("x"));
     assert_eq!(Stored::Null.as_text(), None);
     assert!(!format!("{:?}", Stored::from("hunter2")).contains("hunter2"));
+}
+
+#[test]
+fn debug_output_shows_sizes_and_no_content() {
+    let shown = |stored: Stored| format!("{stored:?}");
+    assert_eq!(shown("hunter2".into()), "Text(7 bytes)");
+    assert_eq!(shown(Stored::Bytes([1; 32].into())), "Bytes(32 bytes)");
+    assert_eq!(shown(Stored::Null), "Null");
+    let (row, prior) = linked_row();
+    let size = row.event_bytes.as_ref().map(Vec::len);
+    assert_eq!(
+        format!("{row:?}"),
+        format!(
+            "PersistedRow {{ sequence: 1, transition_id: Text(26 bytes), \
+             prior_head: Text(71 bytes), next_head: Text(71 bytes), event_bytes: {size:?}, .. }}"
+        )
+    );
+    let proved = prove(&row, &prior).expect("it links");
+    let next_head = proved.next_head();
+    assert_eq!(
+        format!("{proved:?}"),
+        format!(
+            "VerifiedRow {{ workflow_id: WorkflowId(wf-1), sequence: {:?}, \
+             next_head: {next_head:?}, .. }}",
+            Sequence::FIRST
+        )
+    );
+    assert_eq!(
+        format!("{:?}", SealedEvent::from(proved)),
+        format!(
+            "SealedEvent {{ workflow_id: WorkflowId(wf-1), \
+             transition_id: TransitionId(01HZZZZZZZZZZZZZSCN001A001), \
+             chain_head: {:?}, bytes: {}, redactions: [] }}",
+            ChainHead::GENESIS,
+            size.expect("bytes")
+        )
+    );
+}
+
+#[test]
+fn an_append_says_what_it_did() {
+    assert_eq!(AppendStatus::Appended.slug(), "appended");
+    assert_eq!(AppendStatus::AlreadyPresent.slug(), "already_present");
 }
 
 fn linked_row() -> (PersistedRow, ChainHead) {
