@@ -60,7 +60,7 @@ impl<'a> Output<'a> {
     pub(super) fn rearrange(&mut self, body: usize, members: &[Member<'a>]) {
         self.flush();
         self.spare.clear();
-        self.spare.reserve(self.text.len() - body);
+        self.spare.reserve(self.text[body..].len());
         for (index, member) in members.iter().enumerate() {
             if index > 0 {
                 self.spare.push(',');
@@ -91,7 +91,7 @@ impl<'a> Output<'a> {
         if self.run.is_empty() {
             return;
         }
-        if self.text.capacity() == 0 {
+        if self.text.is_empty() {
             self.text.reserve(self.input.len());
         }
         self.text.push_str(&self.input[self.run.clone()]);

@@ -129,6 +129,7 @@ fn in_running_text_a_bearer_value_has_to_be_opaque() {
         "src/oauth2/handlers/v20.rs",
         "src/OAuth2/handlersAndMore.rs",
         "src/OAuth/handlerFactoryThing",
+        "ABCD1234567890ABCDEFGH/+",
         "/usr/lib/x86_64-linux-gnu/oauth2",
         "OAuth2-compatible",
     ] {
