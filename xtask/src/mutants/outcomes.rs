@@ -37,6 +37,7 @@ impl fmt::Display for MutantName {
 pub(super) struct Mutant {
     pub(super) name: MutantName,
     pub(super) line: u64,
+    column: u64,
     pub(super) package: String,
     pub(super) fate: Fate,
 }
@@ -54,7 +55,7 @@ pub(super) enum Fate {
     Survived,
 }
 
-/// Reads `outcomes.json`.
+/// Reads `outcomes.json`; the mutants come in the order of their files and positions.
 ///
 /// # Errors
 ///
@@ -78,6 +79,14 @@ pub(super) fn parse(text: &str) -> Result<Vec<Mutant>> {
     if !has_baseline {
         bail!("the tests do not pass without a mutation");
     }
+    // The tool's own order is that of the syntax tree, where an outer operator comes first.
+    mutants.sort_by(|left, right| {
+        let key = |mutant: &Mutant| (mutant.line, mutant.column);
+        left.name
+            .file
+            .cmp(&right.name.file)
+            .then_with(|| key(left).cmp(&key(right)))
+    });
     number_namesakes(&mut mutants);
     Ok(mutants)
 }
@@ -152,12 +161,13 @@ fn mutant(record: Record, summary: Summary) -> Result<Mutant> {
             change,
         },
         line,
+        column,
         package: record.package,
         fate,
     })
 }
 
-/// Tells apart the mutants of one file that have the same description.
+/// Tells apart the mutants of one file that have the same description; they come in order.
 fn number_namesakes(mutants: &mut [Mutant]) {
     let mut totals: BTreeMap<MutantName, u32> = BTreeMap::new();
     for mutant in mutants.iter() {
