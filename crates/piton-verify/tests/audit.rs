@@ -143,3 +143,12 @@ fn a_pin_that_was_not_compared_is_not_called_contradicted() {
         }
     });
 }
+
+#[test]
+fn a_verifier_shows_nothing_of_its_store() {
+    block_on(async {
+        let chain = chain(1).await;
+        let verifier = ReplayVerifier::new(&chain.store);
+        assert_eq!(format!("{verifier:?}"), "ReplayVerifier");
+    });
+}
