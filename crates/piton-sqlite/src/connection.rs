@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use crate::error::Call;
 use crate::lock::Locked;
 use crate::paths::{self, Paths, Stamp};
-use crate::pool::Permit;
+use crate::pool::{Kept, Permit};
 use crate::row::StoredTail;
 use crate::schema::{Constraints, LAYOUT_VERSION, Table};
 use crate::store::Inner;
@@ -89,6 +89,12 @@ impl Writer {
     pub(crate) async fn close(self) -> Result<Permit, sqlx::Error> {
         self.connection.close().await?;
         Ok(self.permit)
+    }
+}
+
+impl Kept for Writer {
+    async fn make_room(self: Box<Self>) -> Option<Permit> {
+        self.close().await.ok()
     }
 }
 

@@ -9,30 +9,51 @@ use std::collections::{HashMap, VecDeque};
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-/// How a path is opened to be locked.
-pub(crate) type Opener = fn(&Path) -> io::Result<File>;
+use crate::sync::{Mutex, MutexGuard, thread};
 
-type Waiters = HashMap<PathBuf, VecDeque<oneshot::Sender<io::Result<File>>>>;
+/// What is locked: a file, or in tests the model of one.
+pub(crate) trait Lockable: Sized + Send + 'static {
+    /// Locks it without waiting.
+    fn try_lock(&self) -> Result<(), TryLockError>;
+
+    /// Locks it, blocking this thread until then.
+    fn lock(&self) -> io::Result<()>;
+}
+
+impl Lockable for File {
+    fn try_lock(&self) -> Result<(), TryLockError> {
+        Self::try_lock(self)
+    }
+
+    fn lock(&self) -> io::Result<()> {
+        Self::lock(self)
+    }
+}
+
+/// How a path is opened to be locked.
+pub(crate) type Opener<F = File> = fn(&Path) -> io::Result<F>;
+
+type Waiters<F> = HashMap<PathBuf, VecDeque<oneshot::Sender<io::Result<F>>>>;
 
 /// Those who wait for locks in this store.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Queue(Arc<Mutex<Waiters>>);
+#[derive(Debug)]
+pub(crate) struct Queue<F = File>(Arc<Mutex<Waiters<F>>>);
 
 /// What an attempt without waiting gave.
-pub(crate) enum Attempt {
+pub(crate) enum Attempt<F = File> {
     /// The file, locked.
-    Locked(File),
+    Locked(F),
     /// Another one holds the lock.
     Contended,
 }
 
 /// Tries to lock a file without waiting.
-pub(crate) fn attempt(path: &Path, opener: Opener) -> io::Result<Attempt> {
+pub(crate) fn attempt<F: Lockable>(path: &Path, opener: Opener<F>) -> io::Result<Attempt<F>> {
     let file = opener(path)?;
     match file.try_lock() {
         Ok(()) => Ok(Attempt::Locked(file)),
@@ -41,7 +62,19 @@ pub(crate) fn attempt(path: &Path, opener: Opener) -> io::Result<Attempt> {
     }
 }
 
-impl Queue {
+impl<F> Default for Queue<F> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<F> Clone for Queue<F> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<F: Lockable> Queue<F> {
     /// Locks a file, waiting for at most `patience`; none when that was not enough.
     ///
     /// # Cancel safety
@@ -50,9 +83,9 @@ impl Queue {
     pub(crate) async fn lock(
         &self,
         path: &Path,
-        opener: Opener,
+        opener: Opener<F>,
         patience: Duration,
-    ) -> io::Result<Option<File>> {
+    ) -> io::Result<Option<F>> {
         if self.has_no_waiter(path)
             && let Attempt::Locked(file) = attempt(path, opener)?
         {
@@ -69,11 +102,11 @@ impl Queue {
     }
 
     /// Who comes late must not overtake those who wait.
-    fn has_no_waiter(&self, path: &Path) -> bool {
+    pub(crate) fn has_no_waiter(&self, path: &Path) -> bool {
         !self.waiters().contains_key(path)
     }
 
-    fn join(&self, path: &Path, opener: Opener) -> io::Result<oneshot::Receiver<io::Result<File>>> {
+    fn join(&self, path: &Path, opener: Opener<F>) -> io::Result<oneshot::Receiver<io::Result<F>>> {
         let (sender, receiver) = oneshot::channel();
         let mut waiters = self.waiters();
         if let Some(queue) = waiters.get_mut(path) {
@@ -83,7 +116,7 @@ impl Queue {
         let (queue, path) = (self.clone(), path.to_owned());
         waiters.insert(path.clone(), VecDeque::from([sender]));
         let name = path.clone();
-        let spawned = std::thread::Builder::new()
+        let spawned = thread::Builder::new()
             .name("piton-lock".to_owned())
             .spawn(move || queue.serve(&path, opener));
         if let Err(error) = spawned {
@@ -94,7 +127,7 @@ impl Queue {
     }
 
     /// Gives each waiter in turn a lock of its own, until nobody waits.
-    fn serve(&self, path: &Path, opener: Opener) {
+    fn serve(&self, path: &Path, opener: Opener<F>) {
         loop {
             let mut locked = opener(path).and_then(|file| file.lock().map(|()| file));
             loop {
@@ -112,7 +145,7 @@ impl Queue {
         }
     }
 
-    fn next(&self, path: &Path) -> Option<oneshot::Sender<io::Result<File>>> {
+    fn next(&self, path: &Path) -> Option<oneshot::Sender<io::Result<F>>> {
         let mut waiters = self.waiters();
         let waiter = waiters.get_mut(path).and_then(VecDeque::pop_front);
         if waiter.is_none() {
@@ -131,7 +164,7 @@ impl Queue {
     }
 
     /// No code panics while it holds the map, so a poisoned one is whole.
-    fn waiters(&self) -> MutexGuard<'_, Waiters> {
+    fn waiters(&self) -> MutexGuard<'_, Waiters<F>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -36,6 +36,8 @@ mod error;
 mod flock;
 mod insert;
 mod lock;
+#[cfg(test)]
+mod models;
 mod options;
 mod paths;
 mod pin;
@@ -44,6 +46,7 @@ mod reader;
 mod row;
 mod schema;
 mod store;
+mod sync;
 mod wal;
 
 pub use chain::SqliteChain;

@@ -25,6 +25,46 @@ use std::os::unix::fs::FileExt;
 use piton_ledger::{ChainHead, Sequence};
 use piton_store::Tail;
 
+/// Where slots stand: a file, or in tests the model of one.
+pub(crate) trait Medium {
+    /// Gives the length in bytes.
+    fn length(&self) -> io::Result<u64>;
+
+    /// Reads at an offset, some bytes or all; none at the end.
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Reads at an offset exactly as many bytes as asked for.
+    fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// Writes at an offset, beyond the end too.
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+
+    /// Waits until everything written is durable.
+    fn sync_all(&self) -> io::Result<()>;
+}
+
+impl Medium for File {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        FileExt::read_at(self, bytes, offset)
+    }
+
+    fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        FileExt::read_exact_at(self, bytes, offset)
+    }
+
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        FileExt::write_all_at(self, bytes, offset)
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        Self::sync_all(self)
+    }
+}
+
 const MAGIC: &[u8; 8] = b"PITONPIN";
 const VERSION: u32 = 1;
 const RECORD: usize = 64;
@@ -87,8 +127,8 @@ impl Note {
 }
 
 /// Reads the pin under the append lock, which keeps writers away.
-pub(crate) fn read(file: &File) -> io::Result<Pin> {
-    let length = file.metadata()?.len();
+pub(crate) fn read(file: &impl Medium) -> io::Result<Pin> {
+    let length = file.length()?;
     let first = read_slot(file, Slot::First)?;
     let second = read_slot(file, Slot::Second)?;
     let newest = [first, second]
@@ -105,7 +145,7 @@ pub(crate) fn read(file: &File) -> io::Result<Pin> {
 }
 
 /// Whether a file holds no byte but zero: its making was interrupted, and nothing was noted yet.
-fn is_zero(file: &File) -> io::Result<bool> {
+fn is_zero(file: &impl Medium) -> io::Result<bool> {
     let mut at = 0;
     let mut bytes = [0; SECTOR];
     loop {
@@ -121,7 +161,7 @@ fn is_zero(file: &File) -> io::Result<bool> {
 }
 
 /// Reads the pin without the append lock.
-pub(crate) fn read_unlocked(file: &File) -> io::Result<Pin> {
+pub(crate) fn read_unlocked(file: &impl Medium) -> io::Result<Pin> {
     let mut pin = read(file)?;
     for _ in 1..LOOKS {
         if pin != Pin::Damaged {
@@ -133,7 +173,7 @@ pub(crate) fn read_unlocked(file: &File) -> io::Result<Pin> {
 }
 
 /// Notes `tail` in the slot that is not the newest. No fsync: after a power cut a pin may be old.
-pub(crate) fn write(file: &File, before: &Pin, tail: Tail) -> io::Result<Pin> {
+pub(crate) fn write(file: &impl Medium, before: &Pin, tail: Tail) -> io::Result<Pin> {
     let (generation, slot) = match before {
         Pin::Absent | Pin::Damaged => (1, Slot::First),
         Pin::Noted(note) => (note.generation.saturating_add(1), note.slot.other()),
@@ -148,7 +188,7 @@ pub(crate) fn write(file: &File, before: &Pin, tail: Tail) -> io::Result<Pin> {
 }
 
 /// Notes `tail` for the first time and makes it durable, in a file that has both slots.
-pub(crate) fn write_first(file: &File, tail: Tail) -> io::Result<Pin> {
+pub(crate) fn write_first(file: &impl Medium, tail: Tail) -> io::Result<Pin> {
     allocate(file)?;
     let pin = write(file, &Pin::Absent, tail)?;
     file.sync_all()?;
@@ -157,7 +197,7 @@ pub(crate) fn write_first(file: &File, tail: Tail) -> io::Result<Pin> {
 
 /// Replaces whatever was noted in both slots and makes it durable, so that the old note can't
 /// come back when one slot is damaged.
-pub(crate) fn replace(file: &File, before: &Pin, tail: Tail) -> io::Result<Pin> {
+pub(crate) fn replace(file: &impl Medium, before: &Pin, tail: Tail) -> io::Result<Pin> {
     allocate(file)?;
     let once = write(file, before, tail)?;
     file.sync_all()?;
@@ -168,17 +208,17 @@ pub(crate) fn replace(file: &File, before: &Pin, tail: Tail) -> io::Result<Pin> 
 
 /// Gives both slots their places on disk, so that a pin can be written when the disk is full.
 /// What is there already stays.
-fn allocate(file: &File) -> io::Result<()> {
-    let mut length = file.metadata()?.len();
+fn allocate(file: &impl Medium) -> io::Result<()> {
+    let mut length = file.length()?;
     while length < LENGTH {
         let missing = usize::try_from(LENGTH - length).map_err(io::Error::other)?;
         file.write_all_at(&[0; SECTOR][..missing.min(SECTOR)], length)?;
-        length = file.metadata()?.len();
+        length = file.length()?;
     }
     Ok(())
 }
 
-fn read_slot(file: &File, slot: Slot) -> io::Result<Option<Note>> {
+fn read_slot(file: &impl Medium, slot: Slot) -> io::Result<Option<Note>> {
     let mut record = [0; RECORD];
     match file.read_exact_at(&mut record, slot.offset()) {
         Ok(()) => Ok(decode(&record, slot)),

@@ -13,7 +13,7 @@ use crate::connection::{self, Lease, Place};
 use crate::error::{Call, sql_of_store};
 use crate::flock::Queue;
 use crate::lock::{Locked, SqliteLock};
-use crate::options::SqliteOptions;
+use crate::options::{MAX_OPEN_CONNECTIONS, SqliteOptions};
 use crate::paths::{self, Database, Paths};
 use crate::pin::{self, Pin};
 use crate::pool::{Checkout, Permit, Pool};
@@ -83,7 +83,7 @@ impl SqliteStore {
                 root,
                 options,
                 queue: Queue::default(),
-                pool: Pool::new(),
+                pool: Pool::new(MAX_OPEN_CONNECTIONS),
             }),
         })
     }
