@@ -197,9 +197,19 @@ pub(crate) fn write_first(file: &impl Medium, tail: Tail) -> io::Result<Pin> {
 
 /// Replaces whatever was noted in both slots and makes it durable, so that the old note can't
 /// come back when one slot is damaged.
+///
+/// Generations begin anew, since the greatest one has no successor: until the second slot is
+/// written the old note counts.
 pub(crate) fn replace(file: &impl Medium, before: &Pin, tail: Tail) -> io::Result<Pin> {
     allocate(file)?;
-    let once = write(file, before, tail)?;
+    let before = match before {
+        Pin::Noted(note) => Pin::Noted(Note {
+            generation: 0,
+            ..*note
+        }),
+        Pin::Absent | Pin::Damaged => *before,
+    };
+    let once = write(file, &before, tail)?;
     file.sync_all()?;
     let twice = write(file, &once, tail)?;
     file.sync_all()?;
@@ -353,5 +363,23 @@ mod tests {
             decode(&encode(&note(u64::MAX, Slot::First)), Slot::First),
             None
         );
+    }
+
+    #[test]
+    fn a_replacement_counts_whatever_the_generation_before_it() {
+        for slot in [Slot::First, Slot::Second] {
+            let file = tempfile::tempfile().expect("a file");
+            let forged = note(u64::MAX - 1, slot);
+            write_first(&file, Tail::Empty).expect("written");
+            Medium::write_all_at(&file, &encode(&forged), slot.offset()).expect("written");
+            let before = read(&file).expect("readable");
+            assert_eq!(before, Pin::Noted(forged));
+            let accepted = note(1, slot).tail;
+            replace(&file, &before, accepted).expect("replaced");
+            let Pin::Noted(after) = read(&file).expect("readable") else {
+                panic!("an accepted tail is a pin");
+            };
+            assert_eq!(after.tail, accepted);
+        }
     }
 }
