@@ -101,18 +101,23 @@ fn more_workflows_than_room_are_all_served() {
     });
 }
 
-/// A fresh call finds all the room there is, so no permit has been lost.
+/// Fresh calls find all the room there is, so no permit has been lost; and what they give back is
+/// kept, so no one is thought to wait.
 fn assert_room(pool: &Connections, open: &Arc<Open>) {
     let all: Vec<_> = (10..10 + ROOM)
         .map(|number| {
             let found = future::block_on(pool.checkout(&workflow(number), PATIENCE));
             match found {
-                Checkout::Vacant(permit) => Connection::new(permit, open),
+                Checkout::Vacant(permit) => (number, Connection::new(permit, open)),
                 Checkout::Kept(_) | Checkout::Exhausted => panic!("no room"),
             }
         })
         .collect();
-    assert_eq!(all.len(), ROOM);
+    for (number, connection) in all {
+        pool.put_back(&workflow(number), connection);
+        assert!(pool.holds(&workflow(number)), "somebody is thought to wait");
+    }
+    assert_eq!(drain(pool), ROOM);
 }
 
 #[test]
