@@ -1,6 +1,10 @@
-//! Golden tests of what Piton promises; the only writer of `goldens/`.
+//! Golden tests of what Piton promises, and the laws that hold whatever bytes it is given; the
+//! only writer of `goldens/`.
 //!
-//! This crate has no code of its own: see its tests. `cargo xtask goldens` writes the files.
+//! The goldens are in this crate's tests, and `cargo xtask goldens` writes their files. The laws
+//! are in [`laws`], where the fuzz targets and a test over their corpora both find them.
+
+pub mod laws;
 
 /// The examples of the README are tests.
 #[cfg(doctest)]
