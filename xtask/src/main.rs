@@ -1,5 +1,5 @@
-//! Development commands of the workspace: test, ci, fence, bench, contract, goldens, mutants,
-//! postgres.
+//! Development commands of the workspace: test, ci, fence, bench, contract, fuzz, goldens,
+//! mutants, postgres.
 //!
 //! Owns the command line; each command has a file of its own. It must not depend on a product
 //! crate: the commands have to work while the product does not compile.
@@ -10,6 +10,7 @@ mod ci;
 mod contract;
 mod deny;
 mod fence;
+mod fuzz;
 mod goldens;
 mod mutants;
 mod no_std;
@@ -38,6 +39,8 @@ usage: cargo xtask COMMAND
   bench [ARGS]   run the benchmarks; ARGS (for example --smoke) go to each of them
   contract [OLD NEW]
                  classify what changed in the contract since the last release
+  fuzz [TARGET] [--runs N | --minutes N]
+                 feed the laws with the fuzzer's bytes; one minute a target by default
   goldens        write goldens/ anew from what the code does now
   mutants [CRATE…]
                  change the core line by line; a test has to notice each change
@@ -70,6 +73,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ("fence", []) => fence::run(&Workspace::open()?),
         ("bench", rest) => bench::run(&Workspace::open()?, rest),
         ("contract", rest) => contract::run(&Workspace::open()?, rest),
+        ("fuzz", rest) => fuzz::run(&Workspace::open()?, rest),
         ("goldens", []) => goldens::run(&Workspace::open()?),
         ("mutants", packages) => mutants::run(&Workspace::open()?, packages),
         ("postgres", rest) => postgres::run(&Workspace::open()?, rest),
