@@ -116,7 +116,7 @@ fn lock_file(manner: u8, mut reader: Reader<'_>) -> Vec<u8> {
         let mut record = [0; RECORD];
         record[..12].copy_from_slice(b"PITONPIN\0\0\0\x01");
         let fields = reader.run();
-        for (at, byte) in fields.iter().take(RECORD - 8).enumerate() {
+        for (at, byte) in fields.iter().take(RECORD).enumerate() {
             // Fields first, for a short run to reach them; the magic and version only at its end.
             record[(at + 12) % RECORD] ^= byte;
         }
