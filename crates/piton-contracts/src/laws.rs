@@ -2,7 +2,7 @@
 //! test over their corpora share.
 //!
 //! A law takes bytes and returns, or panics with what was broken. It must not judge by asking the
-//! code under test: where there is an answer to compare, it comes from [`reference`], which is
+//! code under test: where there is an answer to compare, it comes from [`mod@reference`], which is
 //! written from `docs/chain-format.md`, or from a crate that is not ours.
 #![allow(
     clippy::missing_panics_doc,
