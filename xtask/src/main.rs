@@ -1,11 +1,12 @@
-//! Development commands of the workspace: test, ci, fence, bench, contract, fuzz, goldens,
-//! mutants, postgres.
+//! Development commands of the workspace: test, ci, fence, bench, campaign, contract, fuzz,
+//! goldens, mutants, postgres.
 //!
 //! Owns the command line; each command has a file of its own. It must not depend on a product
 //! crate: the commands have to work while the product does not compile.
 
 mod bench;
 mod chosen;
+mod campaign;
 mod ci;
 mod contract;
 mod deny;
@@ -41,6 +42,8 @@ usage: cargo xtask COMMAND
                  classify what changed in the contract since the last release
   fuzz [TARGET] [--runs N | --minutes N]
                  feed the laws with the fuzzer's bytes; one minute a target by default
+  campaign [NAME] [--short] [--budget MINUTES] [--seed N]
+                 damage real ledgers on purpose; writes docs/evidence/ unless --short
   goldens        write goldens/ anew from what the code does now
   mutants [CRATE…]
                  change the core line by line; a test has to notice each change
@@ -74,6 +77,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ("bench", rest) => bench::run(&Workspace::open()?, rest),
         ("contract", rest) => contract::run(&Workspace::open()?, rest),
         ("fuzz", rest) => fuzz::run(&Workspace::open()?, rest),
+        ("campaign", rest) => campaign::run(&Workspace::open()?, rest),
         ("goldens", []) => goldens::run(&Workspace::open()?),
         ("mutants", packages) => mutants::run(&Workspace::open()?, packages),
         ("postgres", rest) => postgres::run(&Workspace::open()?, rest),

@@ -68,6 +68,7 @@ const LAYERS: &[(&str, Below)] = &[
     ),
     ("piton-contracts", Below::Anything),
     ("piton-benches", Below::Anything),
+    ("piton-campaigns", Below::Anything),
     ("piton-examples", Below::Anything),
     ("xtask", Below::Only(&[])),
 ];

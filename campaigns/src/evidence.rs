@@ -1,0 +1,179 @@
+//! Owns what a campaign counts, and how that is written down. A campaign that injected nothing
+//! of a kind that it announced fails: it would have proved nothing.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::json;
+
+use crate::plan::{Plan, Size};
+use crate::sweep::Tally;
+
+/// The counts of one campaign.
+#[derive(Debug)]
+pub(crate) struct Evidence {
+    name: &'static str,
+    claim: &'static str,
+    seed: u64,
+    size: Size,
+    /// What was injected, by kind, and what came of it; announced kinds stand here from the start.
+    injected: BTreeMap<&'static str, Tally>,
+    /// How much there was to damage, and other figures.
+    figures: BTreeMap<&'static str, u64>,
+    not_covered: Vec<&'static str>,
+}
+
+impl Evidence {
+    pub(crate) fn new(name: &'static str, claim: &'static str, plan: &Plan) -> Self {
+        Self {
+            name,
+            claim,
+            seed: plan.seed(),
+            size: plan.size(),
+            injected: BTreeMap::new(),
+            figures: BTreeMap::new(),
+            not_covered: Vec::new(),
+        }
+    }
+
+    /// Says which kinds of damage will be injected; each must be, at least once.
+    pub(crate) fn announce(&mut self, kinds: &[&'static str]) {
+        for kind in kinds {
+            self.injected.entry(kind).or_default();
+        }
+    }
+
+    /// Counts injections of one kind, as seen on the ledger and not as intended, with what came of
+    /// them.
+    pub(crate) fn count(&mut self, kind: &'static str, outcome: impl Into<String>, count: u64) {
+        let outcomes = self.injected.entry(kind).or_default();
+        let counted = outcomes.entry(outcome.into()).or_default();
+        *counted = counted.saturating_add(count);
+    }
+
+    /// Counts what a sweep has done.
+    pub(crate) fn swept(&mut self, kind: &'static str, tally: Tally) {
+        for (outcome, count) in tally {
+            self.count(kind, outcome, count);
+        }
+    }
+
+    /// Notes how much there was to damage, or another figure.
+    pub(crate) fn figure(&mut self, name: &'static str, figure: u64) {
+        self.figures.insert(name, figure);
+    }
+
+    /// Says what the campaign does not show.
+    pub(crate) fn not_covered(&mut self, limits: &[&'static str]) {
+        self.not_covered.extend(limits);
+    }
+
+    /// Prints the counts, and writes them where the plan says.
+    ///
+    /// # Errors
+    ///
+    /// An announced kind was never injected; the files can't be written.
+    pub(crate) fn finish(self, plan: &Plan) -> Result<()> {
+        let seconds = plan.elapsed().as_secs();
+        println!("{}", self.markdown(seconds));
+        if self.injected.is_empty() {
+            bail!("campaign `{}` announced nothing to inject", self.name);
+        }
+        for (kind, outcomes) in &self.injected {
+            if outcomes.values().all(|count| *count == 0) {
+                bail!(
+                    "campaign `{}` injected no {kind}: it shows nothing",
+                    self.name
+                );
+            }
+        }
+        match plan.record() {
+            None => Ok(()),
+            Some(directory) => self.write(directory, seconds),
+        }
+    }
+
+    fn write(&self, directory: &Path, seconds: u64) -> Result<()> {
+        fs::create_dir_all(directory).context("making the directory of evidence")?;
+        let path = |extension| directory.join(format!("{}.{extension}", self.name));
+        let mut text = format!("{:#}", self.json(seconds));
+        text.push('\n');
+        fs::write(path("json"), text).context("writing evidence")?;
+        fs::write(path("md"), self.markdown(seconds)).context("writing evidence")
+    }
+
+    fn json(&self, seconds: u64) -> serde_json::Value {
+        json!({
+            "campaign": self.name,
+            "claim": self.claim,
+            "command": self.command(),
+            "seed": self.seed,
+            "date": today(),
+            "machine": machine(),
+            "seconds": seconds,
+            "injected": self.injected,
+            "figures": self.figures,
+            "not_covered": self.not_covered,
+        })
+    }
+
+    fn command(&self) -> String {
+        let size = match self.size {
+            Size::Short => " --short",
+            Size::Long => "",
+        };
+        format!(
+            "cargo xtask campaign {}{size} --seed {}",
+            self.name, self.seed
+        )
+    }
+
+    fn markdown(&self, seconds: u64) -> String {
+        let mut text = format!("# Campaign `{}`\n\n{}\n\n", self.name, self.claim);
+        text.push_str("| injected | what came of it | count |\n| --- | --- | ---: |\n");
+        for (kind, outcomes) in &self.injected {
+            for (outcome, count) in outcomes {
+                writeln!(text, "| {kind} | {outcome} | {count} |").ok();
+            }
+        }
+        if !self.figures.is_empty() {
+            text.push_str("\n| figure | count |\n| --- | ---: |\n");
+            for (name, count) in &self.figures {
+                writeln!(text, "| {name} | {count} |").ok();
+            }
+        }
+        text.push('\n');
+        if !self.not_covered.is_empty() {
+            text.push_str("Not covered:\n\n");
+            for limit in &self.not_covered {
+                writeln!(text, "- {limit}").ok();
+            }
+            text.push('\n');
+        }
+        writeln!(
+            text,
+            "`{}`, {seconds} s, on {}, {}.",
+            self.command(),
+            today(),
+            machine()
+        )
+        .ok();
+        text
+    }
+}
+
+fn today() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
+}
+
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    format!(
+        "{cores} cores, {} {}",
+        std::env::consts::OS,
+        std::env::consts::ARCH
+    )
+}
