@@ -66,6 +66,12 @@ impl Evidence {
         self.figures.insert(name, figure);
     }
 
+    /// Adds to a figure.
+    pub(crate) fn add_figure(&mut self, name: &'static str, more: u64) {
+        let figure = self.figures.entry(name).or_default();
+        *figure = figure.saturating_add(more);
+    }
+
     /// Says what the campaign does not show.
     pub(crate) fn not_covered(&mut self, limits: &[&'static str]) {
         self.not_covered.extend(limits);

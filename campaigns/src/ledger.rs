@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, ensure};
 use piton_ledger::{TransitionEvent, VulnState, WorkflowId};
 use piton_sqlite::{SqliteOptions, SqliteStore};
 use piton_store::{CheckpointStore, ExpectedHead, SealedEvent, StoreError, Tail};
@@ -31,6 +31,9 @@ pub(crate) enum Finding {
     Refused(String),
     /// It could not be read, which is never taken for intact.
     Unreadable(String),
+    /// Called intact, and older than what was acknowledged. Only where nothing is left that knows
+    /// better may a campaign expect this.
+    Older,
 }
 
 impl Finding {
@@ -40,6 +43,7 @@ impl Finding {
             Self::Same => "verified, exactly as acknowledged".to_owned(),
             Self::Refused(verdict) => format!("refused: {verdict}"),
             Self::Unreadable(error) => format!("could not check: {error}"),
+            Self::Older => "not caught: an older history was called intact".to_owned(),
         }
     }
 }
@@ -125,13 +129,36 @@ pub(crate) async fn judge(
     known: Known<'_>,
     expected: Option<Tail>,
 ) -> Result<Finding> {
+    refuse_older(examine(root, workflow, known, expected).await?, known)
+}
+
+/// As [`judge`], where an older history that is called intact is no failure yet.
+///
+/// # Errors
+///
+/// A history that was never appended was called intact.
+pub(crate) async fn examine(
+    root: &Path,
+    workflow: &WorkflowId,
+    known: Known<'_>,
+    expected: Option<Tail>,
+) -> Result<Finding> {
     let store = match open(root) {
         Err(error) => return Ok(Finding::Unreadable(kind(&error))),
         Ok(store) => store,
     };
-    let finding = judge_store(&store, workflow, known, expected).await;
+    let finding = examine_store(&store, workflow, known, expected).await;
     store.close().await?;
     finding
+}
+
+fn refuse_older(finding: Finding, known: Known<'_>) -> Result<Finding> {
+    ensure!(
+        finding != Finding::Older,
+        "an older history was called intact, and {} events had been acknowledged",
+        known.acknowledged
+    );
+    Ok(finding)
 }
 
 /// As [`judge`], with any store.
@@ -140,6 +167,21 @@ pub(crate) async fn judge(
 ///
 /// As [`judge`].
 pub(crate) async fn judge_store<S: CheckpointStore>(
+    store: &S,
+    workflow: &WorkflowId,
+    known: Known<'_>,
+    expected: Option<Tail>,
+) -> Result<Finding> {
+    let finding = examine_store(store, workflow, known, expected).await?;
+    refuse_older(finding, known)
+}
+
+/// As [`examine`], with any store.
+///
+/// # Errors
+///
+/// As [`examine`].
+pub(crate) async fn examine_store<S: CheckpointStore>(
     store: &S,
     workflow: &WorkflowId,
     known: Known<'_>,
@@ -156,12 +198,7 @@ pub(crate) async fn judge_store<S: CheckpointStore>(
     classify(verdict, known)
 }
 
-/// The part of [`judge`] that any adapter's verdict goes through.
-///
-/// # Errors
-///
-/// As [`judge`].
-pub(crate) fn classify(
+fn classify(
     verdict: Result<ReplayVerdict<VulnState>, StoreError>,
     known: Known<'_>,
 ) -> Result<Finding> {
@@ -178,20 +215,16 @@ pub(crate) fn classify(
         Ok(ReplayVerdict::EmptyWorkflow { .. }) => Vec::new(),
         Ok(ReplayVerdict::Verified { events, .. }) => events,
     };
-    if events.len() < known.acknowledged {
-        bail!(
-            "{} events were called intact, and {} had been acknowledged",
-            events.len(),
-            known.acknowledged
-        );
-    }
-    if !is_prefix(&events, known.attempted) {
-        bail!(
-            "{} events were called intact, and differ from what was appended",
-            events.len()
-        );
-    }
-    Ok(Finding::Same)
+    ensure!(
+        is_prefix(&events, known.attempted),
+        "{} events were called intact, and differ from what was appended",
+        events.len()
+    );
+    Ok(if events.len() < known.acknowledged {
+        Finding::Older
+    } else {
+        Finding::Same
+    })
 }
 
 fn is_prefix(events: &[TransitionEvent<VulnState>], attempted: &[SealedEvent]) -> bool {

@@ -9,7 +9,9 @@ mod evidence;
 mod ledger;
 mod plan;
 mod scratch;
+mod server;
 mod sweep;
+mod truncate;
 
 use std::process::ExitCode;
 
@@ -26,11 +28,18 @@ struct Campaign {
     run: fn(&Plan, &mut Evidence) -> Result<()>,
 }
 
-const CAMPAIGNS: &[Campaign] = &[Campaign {
-    name: "bitflip",
-    claim: bitflip::CLAIM,
-    run: bitflip::run,
-}];
+const CAMPAIGNS: &[Campaign] = &[
+    Campaign {
+        name: "bitflip",
+        claim: bitflip::CLAIM,
+        run: bitflip::run,
+    },
+    Campaign {
+        name: "truncate",
+        claim: truncate::CLAIM,
+        run: truncate::run,
+    },
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

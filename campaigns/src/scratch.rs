@@ -67,6 +67,20 @@ impl Image {
             .get(name)
             .with_context(|| format!("the specimen has no {name}"))
     }
+
+    /// The same files, one of them otherwise.
+    pub(crate) fn with(&self, name: &str, bytes: Vec<u8>) -> Self {
+        let mut other = self.clone();
+        other.0.insert(name.to_owned(), bytes);
+        other
+    }
+
+    /// The same files without one of them.
+    pub(crate) fn without(&self, name: &str) -> Self {
+        let mut other = self.clone();
+        other.0.remove(name);
+        other
+    }
 }
 
 /// A root that one injection has for itself, and that is removed with this value: the engine may

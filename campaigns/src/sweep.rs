@@ -11,24 +11,41 @@ use anyhow::Result;
 /// What a part of a sweep has counted, by label.
 pub(crate) type Tally = BTreeMap<String, u64>;
 
-/// Visits the indexes below `total` in an order that `random` gives, on every core, until all are
-/// visited, `most` are, or the time is over. `prepare` makes what one thread works with; `visit`
-/// gives the label of an outcome.
+/// How many of each stratum come before all others.
+const FIRST: usize = 16;
+
+/// Chooses `most` of the indexes below `total`, in an order that `random` gives, but so that some
+/// of each stratum come first: a sample has of everything, and so has a sweep without time.
+pub(crate) fn order(
+    total: usize,
+    most: usize,
+    random: &mut fastrand::Rng,
+    stratum: impl Fn(usize) -> usize,
+) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..total).collect();
+    random.shuffle(&mut order);
+    let mut seen: BTreeMap<usize, usize> = BTreeMap::new();
+    order.sort_by_cached_key(|index| {
+        let rank = seen.entry(stratum(*index)).or_default();
+        *rank = rank.saturating_add(1);
+        (*rank).min(FIRST)
+    });
+    order.truncate(most);
+    order
+}
+
+/// Visits indexes on every core, until all are visited or the time is over. `prepare` makes what
+/// one thread works with; `visit` gives the label of an outcome.
 ///
 /// # Errors
 ///
 /// The first failure of either, and no further index is visited.
 pub(crate) fn sweep<W>(
-    total: usize,
-    most: usize,
+    order: &[usize],
     end: Instant,
-    random: &mut fastrand::Rng,
     prepare: impl Fn(usize) -> Result<W> + Sync,
     visit: impl Fn(&mut W, usize) -> Result<String> + Sync,
 ) -> Result<Tally> {
-    let mut order: Vec<usize> = (0..total).collect();
-    random.shuffle(&mut order);
-    order.truncate(most);
     let next = AtomicUsize::new(0);
     let is_over = AtomicBool::new(false);
     let swept = Mutex::new(Tally::new());
@@ -86,10 +103,8 @@ mod tests {
     fn visited(total: usize, most: usize, end: Instant) -> (u64, Vec<usize>) {
         let seen = Mutex::new(Vec::new());
         let swept = sweep(
-            total,
-            most,
+            &order(total, most, &mut fastrand::Rng::with_seed(1), |_| 0),
             end,
-            &mut fastrand::Rng::with_seed(1),
             |_| Ok(()),
             |(), index| {
                 seen.lock().expect("no thread panics").push(index);
@@ -121,6 +136,14 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_has_of_every_stratum() {
+        let is_rare = |index| usize::from(index == 999);
+        let sample = order(1000, 20, &mut fastrand::Rng::with_seed(1), is_rare);
+        assert!(sample.contains(&999));
+        assert_eq!(sample.len(), 20);
+    }
+
+    #[test]
     fn nothing_is_visited_when_the_time_is_over() {
         assert_eq!(visited(100, 100, Instant::now()).0, 0);
     }
@@ -128,10 +151,8 @@ mod tests {
     #[test]
     fn a_failure_ends_the_sweep() {
         let swept = sweep(
-            10,
-            10,
+            &[1, 2, 3, 4],
             later(),
-            &mut fastrand::Rng::with_seed(1),
             |_| Ok(()),
             |(), index| {
                 anyhow::ensure!(index != 3, "the third");

@@ -125,11 +125,10 @@ fn flip_all(
     let bytes = target.image.file(target.file)?;
     let bits = bytes.len().saturating_mul(8);
     let most = plan.pick(bits, SAMPLE.min(bits));
+    let mut random = plan.random(target.kind);
     let swept = sweep::sweep(
-        bits,
-        most,
+        &sweep::order(bits, most, &mut random, |_| 0),
         plan.end_of(target.part, PARTS),
-        &mut plan.random(target.kind),
         |_| {
             Ok(Worker {
                 runtime: ledger::runtime()?,
