@@ -66,6 +66,7 @@ const LAYERS: &[(&str, Below)] = &[
         "piton-no-std-proof",
         Below::Only(&["piton-ledger", "piton-chain"]),
     ),
+    ("piton-faultfs", Below::Only(&[])),
     ("piton-contracts", Below::Anything),
     ("piton-benches", Below::Anything),
     ("piton-campaigns", Below::Anything),
