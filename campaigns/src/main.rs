@@ -5,9 +5,15 @@
 //! is run by `cargo xtask campaign`.
 
 mod bitflip;
+mod child;
+mod contention;
 mod evidence;
+mod kill;
 mod ledger;
 mod plan;
+#[cfg(target_os = "linux")]
+mod powerloss;
+mod process;
 mod scratch;
 mod server;
 mod sweep;
@@ -34,6 +40,22 @@ const CAMPAIGNS: &[Campaign] = &[
         claim: bitflip::CLAIM,
         run: bitflip::run,
     },
+    #[cfg(target_os = "linux")]
+    Campaign {
+        name: "powerloss",
+        claim: powerloss::CLAIM,
+        run: powerloss::run,
+    },
+    Campaign {
+        name: "kill",
+        claim: kill::CLAIM,
+        run: kill::run,
+    },
+    Campaign {
+        name: "contention",
+        claim: contention::CLAIM,
+        run: contention::run,
+    },
     Campaign {
         name: "truncate",
         claim: truncate::CLAIM,
@@ -43,7 +65,11 @@ const CAMPAIGNS: &[Campaign] = &[
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match run(&arguments) {
+    let outcome = match arguments.split_first() {
+        Some((first, rest)) if first == child::ARGUMENT => child::run(rest),
+        _ => run(&arguments),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");

@@ -12,6 +12,11 @@ const SERVER: &str = "PITON_TEST_POSTGRES_URL";
 /// Longer than any healthy writer takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// What the server knows a process of this program by.
+pub(crate) fn name_of(process: u32) -> String {
+    format!("piton-campaign-{process}")
+}
+
 /// A schema with the tables of a ledger.
 pub(crate) struct Schema {
     url: String,
@@ -40,8 +45,10 @@ impl Schema {
         let url = std::env::var(SERVER).with_context(|| {
             format!("{SERVER} names no server; run campaigns by `cargo xtask campaign`, which starts one")
         })?;
+        let mark = if url.contains('?') { '&' } else { '?' };
+        let program = name_of(std::process::id());
         Ok(Self {
-            url,
+            url: format!("{url}{mark}application_name={program}"),
             name: name.parse().context("naming a schema")?,
         })
     }
