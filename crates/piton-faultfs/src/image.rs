@@ -21,7 +21,7 @@ pub enum Keep {
     Changes,
     /// Any subset of sectors.
     Sectors,
-    /// Sectors, and within some of them any run of bytes.
+    /// Any subset of sectors, and one of each file's only in part: the one that was being written.
     Bytes,
 }
 
@@ -123,6 +123,7 @@ impl Disk {
                         loss,
                         deadline,
                         random: &mut random,
+                        has_torn: false,
                         effects: BTreeSet::new(),
                     };
                     let content = chooser.content(file);
@@ -169,6 +170,8 @@ struct Chooser<'a> {
     /// For [`Keep::Prefix`].
     deadline: usize,
     random: &'a mut fastrand::Rng,
+    /// Whether a sector of this file is there in part already.
+    has_torn: bool,
     effects: BTreeSet<Effect>,
 }
 
@@ -259,7 +262,8 @@ impl Chooser<'_> {
             let at = offset.saturating_add(from);
             let to = bytes.len().min(from + SECTOR - at % SECTOR);
             let mut piece = from..to;
-            if self.loss.files == Keep::Bytes && self.random.bool() {
+            if self.loss.files == Keep::Bytes && !self.has_torn && self.random.u8(..8) == 0 {
+                self.has_torn = true;
                 // A run of bytes, which may be the whole sector or nothing of it.
                 let (one, other) = (self.random.usize(from..=to), self.random.usize(from..=to));
                 piece = one.min(other)..one.max(other);

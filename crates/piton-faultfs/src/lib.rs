@@ -20,8 +20,8 @@
 //!
 //! - What a successful sync of a file covered is there, with the file's length.
 //! - Of what was written since, any part may be there: each sector of 512 bytes by itself, old or
-//!   new, in any order; under [`Keep::Bytes`] even single bytes. The length may be old or new, and
-//!   where it is new without its data there are zeros or rubbish.
+//!   new, in any order; under [`Keep::Bytes`] one sector of each file may be torn within itself. The
+//!   length may be old or new, and where it is new without its data there are zeros or rubbish.
 //! - A new, moved or removed name is certain only after a sync of its directory; before that any
 //!   subset of the changes may be there. A rename is atomic.
 //! - After a sync that failed, what it should have covered stays doubtful for ever, even if a later
