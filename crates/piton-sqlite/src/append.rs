@@ -7,7 +7,7 @@ use piton_store::{
     AppendStatus, Appended, ExpectedHead, PersistedRow, PinFinding, SealedEvent, StoreError, Tail,
 };
 
-use crate::connection::Lease;
+use crate::connection::{self, Lease};
 use crate::create;
 use crate::error::Call;
 use crate::insert::{self, Insertion};
@@ -165,6 +165,9 @@ impl Append<'_> {
     async fn check(&mut self) -> Result<(StoredTail, Answers), StoreError> {
         let last = self.last_row().await?;
         self.check_pin(last.as_ref()).await?;
+        if let Some(row) = &last {
+            self.settle(row).await?;
+        }
         let tail = match &last {
             Some(row) => StoredTail::of(row, &self.call),
             None => Ok(StoredTail::EMPTY),
@@ -220,6 +223,17 @@ impl Append<'_> {
             Some(row) if row.next_head.to_head() == Some(head) => Ok(()),
             Some(_) => Err(contradicted(&self.pin, PinFinding::DifferentHead, &call)),
         }
+    }
+
+    /// Makes a row durable of which no pin says that it is: whoever wrote it was cut off, and
+    /// neither it nor what follows it may be acknowledged before.
+    async fn settle(&mut self, row: &PersistedRow) -> Result<(), StoreError> {
+        let is_known = pinned(&self.pin).is_some_and(|(pinned, _)| pinned.to_i64() >= row.sequence);
+        if is_known {
+            return Ok(());
+        }
+        let connection = &mut self.lease.writer().connection;
+        connection::settle(connection, &self.locked.paths, &self.call).await
     }
 
     /// Notes the last committed row outside the rows, and only then says that they are there.

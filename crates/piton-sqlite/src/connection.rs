@@ -78,8 +78,9 @@ impl Writer {
 
     /// Notes how the log stands after a write; the other files have just been compared.
     pub(crate) fn refresh_log(&mut self, paths: &Paths) -> std::io::Result<()> {
-        if self.files.shm.is_none() {
-            return self.refresh(paths);
+        if self.files.shm.is_none() || self.files.wal.is_none() {
+            self.refresh(paths)?;
+            return paths::sync_directory(&paths.directory);
         }
         self.files.wal = paths::stamp(&paths.wal())?;
         Ok(())
@@ -252,6 +253,9 @@ async fn check(
     writer
         .refresh(&locked.paths)
         .map_err(|error| call.io(error))?;
+    // SQLite syncs the directory when it begins a log, and doesn't say so when that fails; and
+    // whoever made the database may have been killed before its name was durable.
+    paths::sync_directory(&locked.paths.directory).map_err(|error| call.io(error))?;
     match (before, writer.files.database) {
         (Some(before), Some(after)) if before.is_same_file(&after) => Ok(()),
         (_, _) => Err(call.unfit("the database was replaced while it was being opened")),
@@ -436,6 +440,38 @@ async fn read_schema(
         }
     }
     Ok((fault, triggers))
+}
+
+/// Makes durable what is committed, although nobody may have waited until it was: a process that is
+/// killed between a write and its sync leaves a commit that the next one finds in the kernel's
+/// memory.
+///
+/// The log is written anew, byte for byte, because what a failed sync has left in doubt no later
+/// sync makes certain. To move it into the database would not help: what of the log is on disk
+/// would hide newer pages there.
+pub(crate) async fn settle(
+    connection: &mut SqliteConnection,
+    paths: &Paths,
+    call: &Call<'_>,
+) -> Result<(), StoreError> {
+    // Under SQLite's own lock, in case somebody writes without the append lock.
+    for_effect(connection, "BEGIN IMMEDIATE", call).await?;
+    // SQLite takes no lock on the log, so to close it here ends none.
+    let written = match paths::rewrite(&paths.wal()) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        outcome => outcome,
+    };
+    for_effect(connection, "ROLLBACK", call).await?;
+    written.map_err(|error| call.io(error))
+}
+
+async fn for_effect(
+    connection: &mut SqliteConnection,
+    statement: &'static str,
+    call: &Call<'_>,
+) -> Result<(), StoreError> {
+    let done = sqlx::raw_sql(statement).execute(connection).await;
+    done.map(drop).map_err(|error| call.sql(error))
 }
 
 /// Refuses a table whose rows the unique index does not find: an append would record a repeated

@@ -26,7 +26,8 @@ pub(crate) async fn create_database(
 ) -> Result<Pin, StoreError> {
     let paths = &locked.paths;
     refuse_orphaned_log(paths, call)?;
-    let pin = note_empty(locked, pin).map_err(|error| call.io(error))?;
+    paths.settle_directory().map_err(|error| call.io(error))?;
+    let pin = begin_pin(locked, pin).map_err(|error| call.io(error))?;
     remove_nascent(paths).map_err(|error| call.io(error))?;
     paths::create_private_file(&paths.nascent).map_err(|error| call.io(error))?;
     let permit = inner.vacancy(call).await?;
@@ -50,15 +51,28 @@ pub(crate) async fn create_table(
     Ok(pin)
 }
 
+/// Notes an empty chain where nothing is noted.
 fn note_empty(locked: &Locked, pin: &Pin) -> std::io::Result<Pin> {
     match pin {
-        Pin::Absent => {
-            let pin = pin::write_first(&locked.file, Tail::Empty)?;
-            paths::sync_directory(&locked.paths.directory)?;
-            Ok(pin)
-        }
+        Pin::Absent => write_pin(locked),
         Pin::Damaged | Pin::Noted(_) => Ok(*pin),
     }
+}
+
+/// Notes an empty chain, even where that is noted already: without a database nobody knows
+/// whether it is on disk.
+fn begin_pin(locked: &Locked, pin: &Pin) -> std::io::Result<Pin> {
+    match pin {
+        Pin::Absent => write_pin(locked),
+        Pin::Noted(note) if note.tail() == Tail::Empty => write_pin(locked),
+        Pin::Damaged | Pin::Noted(_) => Ok(*pin),
+    }
+}
+
+fn write_pin(locked: &Locked) -> std::io::Result<Pin> {
+    let pin = pin::write_first(&locked.file, Tail::Empty)?;
+    paths::sync_directory(&locked.paths.directory)?;
+    Ok(pin)
 }
 
 async fn write_schema(lease: &mut Lease, call: &Call<'_>) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use piton_ledger::WorkflowId;
@@ -150,6 +150,26 @@ impl Paths {
         })
     }
 
+    /// Makes the workflow's directory durable, whoever made it: a process that was killed, or a
+    /// sync that failed, may have left it or those above it without.
+    pub(crate) fn settle_directory(&self) -> io::Result<()> {
+        let device = fs::metadata(&self.root)?.dev();
+        sync_directory(&self.root)?;
+        for above in self.root.ancestors().skip(1) {
+            // A mount point is not in the file system that is mounted there.
+            if fs::metadata(above)?.dev() != device {
+                break;
+            }
+            match sync_directory(above) {
+                Ok(()) => {}
+                // Where we may not look we have made nothing.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     /// Makes the workflow's directory and what is missing above it, durably.
     pub(crate) fn create_directory(&self) -> io::Result<()> {
         create_directories(&self.directory)
@@ -217,6 +237,17 @@ pub(crate) fn remove_file(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         Ok(()) | Err(_) => Ok(()),
     }
+}
+
+/// Writes what a file holds once more and makes it durable.
+pub(crate) fn rewrite(path: &Path) -> io::Result<()> {
+    let content = fs::read(path)?;
+    let file = OpenOptions::new()
+        .write(true)
+        .custom_flags(no_follow())
+        .open(path)?;
+    file.write_all_at(&content, 0)?;
+    file.sync_all()
 }
 
 /// Makes the entries of a directory durable.

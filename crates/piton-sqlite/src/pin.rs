@@ -13,7 +13,8 @@
 //! | 28 | 32 | head after that row, genesis for none |
 //! | 60 | 4 | CRC-32 (ISO-HDLC, as in zlib and PNG) of the 60 bytes before it |
 //!
-//! A file with a pin has 8192 bytes: it gets them, as zeros, before its first note.
+//! A file with a pin has 8192 bytes: it gets them, as zeros, before its first note, which stands in
+//! both slots.
 //!
 //! The checksum tells a torn slot from a whole one; it is no defence against a forger, who could
 //! as well rewrite the rows.
@@ -187,12 +188,21 @@ pub(crate) fn write(file: &impl Medium, before: &Pin, tail: Tail) -> io::Result<
     Ok(Pin::Noted(note))
 }
 
-/// Notes `tail` for the first time and makes it durable, in a file that has both slots.
+/// Notes `tail` for the first time, in both slots, and makes it durable.
+///
+/// Every byte is written, even those that an earlier attempt has written: a sync that failed
+/// leaves them in doubt, and a later sync doesn't change that. The length is durable before the
+/// first note, so that an interruption leaves a file of zeros or one with a valid slot. Both slots
+/// are valid before the first row, so that from then on one can be lost.
 pub(crate) fn write_first(file: &impl Medium, tail: Tail) -> io::Result<Pin> {
-    allocate(file)?;
-    let pin = write(file, &Pin::Absent, tail)?;
+    for slot in [Slot::First, Slot::Second] {
+        file.write_all_at(&[0; SECTOR], slot.offset())?;
+    }
     file.sync_all()?;
-    Ok(pin)
+    let once = write(file, &Pin::Absent, tail)?;
+    let twice = write(file, &once, tail)?;
+    file.sync_all()?;
+    Ok(twice)
 }
 
 /// Replaces whatever was noted in both slots and makes it durable, so that the old note can't
