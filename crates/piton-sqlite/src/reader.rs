@@ -67,12 +67,18 @@ pub(crate) async fn open(root: &Path, call: &Call<'_>) -> Result<Option<Reader>,
             return Ok(None);
         }
         if paths.database().map_err(|error| call.io(error))? == Database::Blank {
-            return match holds_bytes(&paths.wal(), call)? {
-                Held::Nothing => Ok(None),
-                Held::Bytes => Err(call.unfit(
-                    "there is a write-ahead log without its database; restore the database",
-                )),
-            };
+            match holds_bytes(&paths.wal(), call)? {
+                Held::Nothing => return Ok(None),
+                // The first append may have made both since the database was looked for. It moves
+                // the whole database into place before there is a log, and never takes it away.
+                Held::Bytes
+                    if paths.database().map_err(|error| call.io(error))? == Database::Present => {}
+                Held::Bytes => {
+                    return Err(call.unfit(
+                        "there is a write-ahead log without its database; restore the database",
+                    ));
+                }
+            }
         }
         refuse_journal(&paths, call)?;
         match try_open(&paths, call).await? {
