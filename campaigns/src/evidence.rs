@@ -2,14 +2,13 @@
 //! of a kind that it announced fails: it would have proved nothing.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::json;
 
 use crate::plan::{Plan, Size};
+use crate::report;
 use crate::sweep::Tally;
 
 /// The counts of one campaign.
@@ -19,6 +18,7 @@ pub(crate) struct Evidence {
     claim: &'static str,
     seed: u64,
     size: Size,
+    minutes: u64,
     /// What was injected, by kind, and what came of it; announced kinds stand here from the start.
     injected: BTreeMap<&'static str, Tally>,
     /// How much there was to damage, and other figures.
@@ -33,6 +33,7 @@ impl Evidence {
             claim,
             seed: plan.seed(),
             size: plan.size(),
+            minutes: plan.minutes(),
             injected: BTreeMap::new(),
             figures: BTreeMap::new(),
             not_covered: Vec::new(),
@@ -83,8 +84,8 @@ impl Evidence {
     ///
     /// An announced kind was never injected; the files can't be written.
     pub(crate) fn finish(self, plan: &Plan) -> Result<()> {
-        let seconds = plan.elapsed().as_secs();
-        println!("{}", self.markdown(seconds));
+        let json = self.json(plan.elapsed().as_secs());
+        println!("{}", report::one(&json));
         if self.injected.is_empty() {
             bail!("campaign `{}` announced nothing to inject", self.name);
         }
@@ -98,17 +99,13 @@ impl Evidence {
         }
         match plan.record() {
             None => Ok(()),
-            Some(directory) => self.write(directory, seconds),
+            Some(directory) => {
+                fs::create_dir_all(directory).context("making the directory of evidence")?;
+                let path = directory.join(format!("{}.json", self.name));
+                fs::write(path, format!("{json:#}\n")).context("writing evidence")?;
+                report::write_all(directory)
+            }
         }
-    }
-
-    fn write(&self, directory: &Path, seconds: u64) -> Result<()> {
-        fs::create_dir_all(directory).context("making the directory of evidence")?;
-        let path = |extension| directory.join(format!("{}.{extension}", self.name));
-        let mut text = format!("{:#}", self.json(seconds));
-        text.push('\n');
-        fs::write(path("json"), text).context("writing evidence")?;
-        fs::write(path("md"), self.markdown(seconds)).context("writing evidence")
     }
 
     fn json(&self, seconds: u64) -> serde_json::Value {
@@ -128,46 +125,13 @@ impl Evidence {
 
     fn command(&self) -> String {
         let size = match self.size {
-            Size::Short => " --short",
-            Size::Long => "",
+            Size::Short => " --short".to_owned(),
+            Size::Long => format!(" --budget {}", self.minutes),
         };
         format!(
             "cargo xtask campaign {}{size} --seed {}",
             self.name, self.seed
         )
-    }
-
-    fn markdown(&self, seconds: u64) -> String {
-        let mut text = format!("# Campaign `{}`\n\n{}\n\n", self.name, self.claim);
-        text.push_str("| injected | what came of it | count |\n| --- | --- | ---: |\n");
-        for (kind, outcomes) in &self.injected {
-            for (outcome, count) in outcomes {
-                writeln!(text, "| {kind} | {outcome} | {count} |").ok();
-            }
-        }
-        if !self.figures.is_empty() {
-            text.push_str("\n| figure | count |\n| --- | ---: |\n");
-            for (name, count) in &self.figures {
-                writeln!(text, "| {name} | {count} |").ok();
-            }
-        }
-        text.push('\n');
-        if !self.not_covered.is_empty() {
-            text.push_str("Not covered:\n\n");
-            for limit in &self.not_covered {
-                writeln!(text, "- {limit}").ok();
-            }
-            text.push('\n');
-        }
-        writeln!(
-            text,
-            "`{}`, {seconds} s, on {}, {}.",
-            self.command(),
-            today(),
-            machine()
-        )
-        .ok();
-        text
     }
 }
 

@@ -10,10 +10,10 @@ mod contention;
 mod evidence;
 mod kill;
 mod ledger;
+mod model;
 mod plan;
-#[cfg(target_os = "linux")]
-mod powerloss;
 mod process;
+mod report;
 mod scratch;
 mod server;
 mod sweep;
@@ -40,12 +40,6 @@ const CAMPAIGNS: &[Campaign] = &[
         claim: bitflip::CLAIM,
         run: bitflip::run,
     },
-    #[cfg(target_os = "linux")]
-    Campaign {
-        name: "powerloss",
-        claim: powerloss::CLAIM,
-        run: powerloss::run,
-    },
     Campaign {
         name: "kill",
         claim: kill::CLAIM,
@@ -55,6 +49,11 @@ const CAMPAIGNS: &[Campaign] = &[
         name: "contention",
         claim: contention::CLAIM,
         run: contention::run,
+    },
+    Campaign {
+        name: "model",
+        claim: model::CLAIM,
+        run: model::run,
     },
     Campaign {
         name: "truncate",

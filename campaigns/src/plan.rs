@@ -96,6 +96,11 @@ impl Plan {
         self.begun.checked_add(share).unwrap_or(self.begun)
     }
 
+    /// How many minutes a campaign may take.
+    pub(crate) fn minutes(&self) -> u64 {
+        self.budget.as_secs() / 60
+    }
+
     pub(crate) fn seed(&self) -> u64 {
         self.seed
     }

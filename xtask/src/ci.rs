@@ -9,7 +9,7 @@ use cargo_metadata::TargetKind;
 use xshell::cmd;
 
 use crate::workspace::Workspace;
-use crate::{bench, contract, deny, fence, no_std, process, semver, test};
+use crate::{bench, campaign, contract, deny, fence, no_std, process, semver, test};
 
 /// One check, callable on its own as `cargo xtask ci NAME`.
 struct Step {
@@ -62,6 +62,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "semver",
         run: semver::run,
+    },
+    Step {
+        name: "campaign",
+        run: campaigns,
     },
     Step {
         name: "test",
@@ -152,6 +156,10 @@ fn bench_smoke(workspace: &Workspace) -> Result<()> {
         return Ok(());
     }
     bench::run(workspace, &["--smoke".to_owned()])
+}
+
+fn campaigns(workspace: &Workspace) -> Result<()> {
+    campaign::run(workspace, &["--short".to_owned()])
 }
 
 fn tests(workspace: &Workspace) -> Result<()> {

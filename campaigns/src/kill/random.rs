@@ -23,7 +23,7 @@ const POSTGRES: &str = "kill at a random instant of an endless writer (Postgres)
 
 /// How often one ledger is written to by a process that is killed.
 const ROUNDS: usize = 10;
-const LONGEST: Duration = Duration::from_millis(40);
+const LONGEST: Duration = Duration::from_millis(25);
 
 pub(super) fn run(plan: &Plan, evidence: &mut Evidence) -> Result<()> {
     evidence.announce(&[SQLITE, POSTGRES]);
