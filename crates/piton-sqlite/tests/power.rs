@@ -141,6 +141,32 @@ fn what_a_killed_process_left_is_durable_before_it_is_acknowledged() {
     }
 }
 
+/// A torn pin can't be told from a damaged one, so none may come of a workflow's making.
+#[test]
+fn a_making_that_is_cut_anywhere_leaves_no_damaged_pin() {
+    let first = place();
+    let watch = Watch::begin(first.path(), Honesty::Honest).expect("a watch");
+    run(insist(&open(&watch), 1));
+    let record = watch.take_record();
+    let mut disk = Disk::new();
+    for op in &record {
+        disk.apply(op);
+        for seed in 0..8 {
+            let image = disk.lose_power(&Loss {
+                files: Keep::Sectors,
+                names: Keep::Everything,
+                filler: Filler::OldLength,
+                seed,
+            });
+            let second = place();
+            image.write_to(second.path()).expect("a written image");
+            let store = SqliteStore::open(second.path().join("ledgers")).expect("the store opens");
+            let pin = run(store.pinned_tail(&workflow("w")));
+            assert!(pin.is_ok(), "after {op:?}: {pin:?}");
+        }
+    }
+}
+
 /// One slot can be lost at any time, and a pin is there all the same.
 #[test]
 fn both_slots_of_a_pin_are_valid_before_the_first_row() {
