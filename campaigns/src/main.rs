@@ -8,10 +8,14 @@ mod bitflip;
 mod child;
 mod contention;
 mod evidence;
+#[cfg(target_os = "linux")]
+mod io_errors;
 mod kill;
 mod ledger;
 mod model;
 mod plan;
+#[cfg(target_os = "linux")]
+mod powerloss;
 mod process;
 mod report;
 mod scratch;
@@ -39,6 +43,18 @@ const CAMPAIGNS: &[Campaign] = &[
         name: "bitflip",
         claim: bitflip::CLAIM,
         run: bitflip::run,
+    },
+    #[cfg(target_os = "linux")]
+    Campaign {
+        name: "io-errors",
+        claim: io_errors::CLAIM,
+        run: io_errors::run,
+    },
+    #[cfg(target_os = "linux")]
+    Campaign {
+        name: "powerloss",
+        claim: powerloss::CLAIM,
+        run: powerloss::run,
     },
     Campaign {
         name: "kill",
