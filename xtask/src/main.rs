@@ -5,8 +5,8 @@
 //! crate: the commands have to work while the product does not compile.
 
 mod bench;
-mod chosen;
 mod campaign;
+mod chosen;
 mod ci;
 mod contract;
 mod deny;

@@ -115,10 +115,10 @@ fn judge(rows: Vec<PersistedRow>, pin: Option<Tail>, expected: Option<Tail>, pol
     assert_eq!(same(&replayed.verdict, length), demanded);
     let message = integrity_message(&replayed.verdict).unwrap_or_default();
     assert!(message.len() <= 4096);
-    let is_intact = matches!(
-        demanded,
-        AuditVerdict::Verified { .. } | AuditVerdict::EmptyWorkflow { .. }
-    );
+    let is_intact = match demanded {
+        AuditVerdict::Verified { .. } | AuditVerdict::EmptyWorkflow { .. } => true,
+        AuditVerdict::ChainMismatch(_) | AuditVerdict::TornWrite(_) => false,
+    };
     assert_eq!(is_intact, message.is_empty());
     match HydrationResult::from(replayed.verdict) {
         HydrationResult::Hydrated(hydrated) => {
