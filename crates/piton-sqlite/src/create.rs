@@ -70,7 +70,10 @@ fn begin_pin(locked: &Locked, pin: &Pin) -> std::io::Result<Pin> {
 }
 
 fn write_pin(locked: &Locked) -> std::io::Result<Pin> {
-    let pin = pin::write_first(&locked.file, Tail::Empty)?;
+    let pin = pin::write_first(&locked.file, Tail::Empty).inspect_err(|_| {
+        // Half a pin would be taken for a damaged one, though nothing was recorded yet.
+        locked.file.set_len(0).ok();
+    })?;
     paths::sync_directory(&locked.paths.directory)?;
     Ok(pin)
 }

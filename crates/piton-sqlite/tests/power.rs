@@ -141,6 +141,30 @@ fn what_a_killed_process_left_is_durable_before_it_is_acknowledged() {
     }
 }
 
+/// A disk that is full in the midst of the first pin refuses the append, and no more than that.
+#[test]
+fn a_first_pin_that_did_not_fit_is_written_anew() {
+    const NO_SPACE: Outcome = Outcome::Errno(28);
+    let mut failed = 0;
+    for nth in 1.. {
+        let place = place();
+        let watch = Watch::begin(place.path(), Honesty::Honest).expect("a watch");
+        let on_pin =
+            |nth, outcome| Failure::once(Call::Write, nth, outcome).only("checkpoints.lock");
+        watch.fail(on_pin(nth, Outcome::Short));
+        watch.fail(on_pin(nth + 1, NO_SPACE));
+        let store = open(&watch);
+        let refused = run(insist(&store, 1));
+        if watch.heal() == 0 {
+            break;
+        }
+        assert!(refused <= 1, "write {nth}: refused {refused} times");
+        failed += refused;
+        assert_eq!(run(rows(&store, &workflow("w"))).len(), 1);
+    }
+    assert!(failed > 2, "{failed}");
+}
+
 /// A torn pin can't be told from a damaged one, so none may come of a workflow's making.
 #[test]
 fn a_making_that_is_cut_anywhere_leaves_no_damaged_pin() {
