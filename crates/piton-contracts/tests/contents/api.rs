@@ -25,7 +25,12 @@ pub(crate) const LIBRARIES: [&str; 9] = [
 ];
 
 /// The crates that nobody outside builds on.
-const UNPUBLISHED: [&str; 3] = ["piton-contracts", "piton-no-std-proof", "piton-testkit"];
+const UNPUBLISHED: [&str; 4] = [
+    "piton-contracts",
+    "piton-faultfs",
+    "piton-no-std-proof",
+    "piton-testkit",
+];
 
 /// Gives every public item of a library with all its features, one a line. Implementations that
 /// every type has are left out; `Send`, `Sync` and the like are promises and stay.
