@@ -74,7 +74,13 @@ pub(crate) async fn insert(
             query.execute(connection).await
         }
     };
-    judge(outcome, inserted, call)
+    let chooses_rows = rows.len() > 1 || constraints == Constraints::Missing;
+    match &outcome {
+        Ok(done) if done.rows_affected() == 0 && !chooses_rows => {
+            Err(call.unexpected("the insert did not insert its row"))
+        }
+        Ok(_) | Err(_) => judge(outcome, inserted, call),
+    }
 }
 
 /// An event with its place in the chain.

@@ -237,8 +237,9 @@ const NEEDED: &[&str] = &[
     "crates/piton-store/src/",
     "crates/piton-verify/src/",
     "crates/piton-memory/src/chain.rs",
-    "crates/piton-sqlite/src/append.rs",
+    "crates/piton-sqlite/src/insert.rs",
     "crates/piton-postgres/src/append.rs",
+    "crates/piton-postgres/src/batch.rs",
     "crates/piton-cli/src/command/seal.rs",
     "crates/piton-testkit/src/list.rs",
 ];

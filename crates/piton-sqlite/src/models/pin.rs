@@ -248,16 +248,20 @@ fn a_note_that_is_cut_short_leaves_the_one_before_it() {
 
 #[test]
 fn a_first_note_that_is_cut_short_is_no_pin_or_damage() {
-    let mut kinds = [0, 0];
-    for (pin, torn) in cut(&[], |page| pin::write_first(page, tail(0))) {
+    let mut kinds = [0, 0, 0];
+    for (pin, _) in cut(&[], |page| pin::write_first(page, tail(0))) {
         match pin {
             Pin::Absent => kinds[0] += 1,
             Pin::Damaged => kinds[1] += 1,
-            Pin::Noted(_) => panic!("noted by {} bytes", torn.len()),
+            Pin::Noted(note) => {
+                assert_eq!(note.tail(), tail(0));
+                kinds[2] += 1;
+            }
         }
     }
-    // The whole length as zeros comes first; then the record, of which some bytes are not zero.
-    assert_eq!(kinds, [8193, 63]);
+    // The whole length as zeros comes first; then a record, of which some bytes are not zero; then
+    // the second record beside the first.
+    assert_eq!(kinds, [8193, 63, 64]);
 }
 
 /// Where both slots were damaged, a write that is cut short may mend an old record: that tail was
