@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use piton_testkit::broken::{self, Broken, Lie};
-use piton_testkit::{CASES, Case, Clause, Harness, MemoryHarness, cases, run};
+use piton_testkit::{CASES, Case, Clause, Erased, Harness, MemoryHarness, cases, run};
 
 /// The honest plain store keeps the whole contract.
 mod honest {
@@ -162,4 +162,15 @@ fn names_tell_the_clause() {
         .collect();
     let table: Vec<_> = CASES.iter().map(|(_, name)| *name).collect();
     assert_eq!(bound, table);
+}
+
+/// In memory to drop a guard releases as well, so only a store that tells the two apart shows that
+/// the erased guard hands a release on.
+#[test]
+fn an_erased_release_is_the_stores_own() {
+    let name = "c05_releasing_the_lock_releases_it";
+    assert!(passes(named::<Erased<Broken<broken::Nothing>>>(name)));
+    assert!(!passes(
+        named::<Erased<Broken<broken::ReleaseKeepsTheLock>>>(name)
+    ));
 }

@@ -211,7 +211,10 @@ fn a_token_inside_a_word_is_not_found() {
         .into_iter()
         .filter(|(rule, _)| *rule != "private-key")
     {
-        for before in ["a", "Z", "0", r"\\q", "%4", "%zz", "m", "[1;32", "[1;3xm"] {
+        for before in [
+            "a", "Z", "0", r"\\q", "%4", "%zz", r"\xzz", r"\x4g", r"\uzzzz", r"\u004g", "m",
+            "[1;32", "[1;3xm",
+        ] {
             let text = format!("{before}{token}");
             assert!(
                 piton_redact::find_secret(&text).is_none(),
@@ -300,6 +303,21 @@ fn a_secret_set_free_by_another_is_taken_too() {
         &format!("{}{}", marker(&key), marker(&token)),
         &["private-key", "jwt"],
     );
+}
+
+#[test]
+fn secrets_that_touch_are_two() {
+    let key = private_key("", "");
+    for (rule, token) in tokens()
+        .into_iter()
+        .filter(|(rule, _)| !matches!(*rule, "jwt" | "private-key"))
+    {
+        check(
+            &format!("{key}{token}"),
+            &format!("{}{}", marker(&key), marker(&token)),
+            &["private-key", rule],
+        );
+    }
 }
 
 #[test]

@@ -61,6 +61,9 @@ fn urls_without_a_password_stay() {
         "postgres://user:<REDACTED>@host/db",
         "postgres://user:<password>@host/db",
         "https://<REDACTED:fingerprint=0123abcd>@host",
+        // No marker, and a bracket ends an address.
+        "https://<REDACTED:fingerprint=0123abcdx:pw@host",
+        "https://<REDACTED:fingerprint=0123abcx>:pw@host",
         "://",
         "://:@",
         "a://b:",
