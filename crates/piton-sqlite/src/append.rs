@@ -110,6 +110,7 @@ impl Append<'_> {
     async fn run(&mut self) -> Result<Vec<Appended>, StoreError> {
         self.prepare_table().await?;
         let mut guess = self.likely_tail();
+        let mut refused = None;
         for _ in 0..ATTEMPTS {
             let (tail, answers) = match guess.take() {
                 Some(tail) => (tail, vec![None; self.events.len()]),
@@ -120,12 +121,25 @@ impl Append<'_> {
                 .filter_map(|(event, answer)| answer.is_none().then_some(event))
                 .collect();
             if new.is_empty() {
-                return Ok(answers.into_iter().flatten().collect());
+                return self.repeat(answers);
             }
-            match insert::insert(self.lease, &new, &tail, &self.written_at, &self.call).await? {
+            let attempt = (tail, new.len());
+            if let Some((before, why)) = refused
+                && before == attempt
+            {
+                // What was refused is what there is: nobody was faster.
+                return Err(self.call.unexpected(why));
+            }
+            let (tail, _) = &attempt;
+            let written_at = &self.written_at;
+            match insert::insert(self.lease, &new, tail, written_at, &self.call).await? {
                 Insertion::Done(rows) => return self.acknowledge(rows, answers),
-                Insertion::Stale => {}
-                Insertion::Taken => self.explain_taken(&new).await?,
+                Insertion::Stale => {
+                    refused = Some((attempt, "the insert did not insert its rows"));
+                }
+                Insertion::Taken => {
+                    refused = Some((attempt, "the next head stands in another row"));
+                }
             }
         }
         Err(self.call.busy())
@@ -266,23 +280,21 @@ impl Append<'_> {
             .ok_or_else(|| self.call.unexpected("an appended row has no position"))
     }
 
-    /// A row was refused because a transition or a head is there already: a transition is judged
-    /// in the next attempt.
-    async fn explain_taken(&mut self, new: &[&SealedEvent]) -> Result<(), StoreError> {
-        for event in new {
-            if self.find(event).await?.is_some() {
-                return Ok(());
-            }
+    /// Answers with what is there already, and moves a pin that lags behind it: an earlier call may
+    /// have been cut off between its commit and its pin.
+    fn repeat(&mut self, answers: Answers) -> Result<Vec<Appended>, StoreError> {
+        let answers: Vec<_> = answers.into_iter().flatten().collect();
+        let furthest = answers.iter().max_by_key(|answer| answer.sequence);
+        if let Some(&Appended { sequence, head, .. }) = furthest
+            && pinned(&self.pin).is_none_or(|(pinned, _)| pinned < sequence)
+        {
+            self.note(Tail::At { sequence, head })?;
         }
-        Err(self.call.unexpected("the next head stands in another row"))
+        Ok(answers)
     }
 
     /// The transition is there: with these bytes that is an answer, with others a conflict.
-    fn repeated(
-        &mut self,
-        event: &SealedEvent,
-        row: &PersistedRow,
-    ) -> Result<Appended, StoreError> {
+    fn repeated(&self, event: &SealedEvent, row: &PersistedRow) -> Result<Appended, StoreError> {
         if row.event_bytes.as_deref() != Some(event.bytes()) {
             return Err(StoreError::TransitionConflict {
                 workflow: self.call.workflow.clone(),
@@ -293,10 +305,6 @@ impl Append<'_> {
         let Tail::At { sequence, head } = stored.tail else {
             return Err(self.call.unexpected("a stored row has no position"));
         };
-        // An earlier call may have been cut off between its commit and its pin.
-        if pinned(&self.pin).is_none_or(|(pinned, _)| pinned < sequence) {
-            self.note(stored.tail)?;
-        }
         Ok(Appended {
             sequence,
             head,

@@ -51,7 +51,7 @@ const BY_SEQUENCE: &str = select_rows!("WHERE sequence = ?1 LIMIT 1");
 const BY_TRANSITION: &str = select_rows!("WHERE transition_id = ?1 ORDER BY sequence LIMIT 1");
 
 /// The last row's position and its stored columns, to be compared in the engine.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredTail {
     pub(crate) tail: Tail,
     /// The stored head; null for an empty chain.

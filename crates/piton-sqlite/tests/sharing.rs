@@ -11,7 +11,8 @@ use futures_util::future::join_all;
 use piton_ledger::{Sequence, WorkflowId};
 use piton_sqlite::{MAX_OPEN_CONNECTIONS, SqliteOptions, SqliteStore};
 use piton_store::{
-    AppendLock, AppendStatus, CheckpointStore, ExpectedHead, StoreError, WorkflowCatalog,
+    AppendBatch, AppendLock, AppendStatus, Batch, CheckpointStore, ExpectedHead, StoreError,
+    WorkflowCatalog,
 };
 use support::{Place, append, assert_linked, event, event_with, files, rows, run, workflow};
 
@@ -311,22 +312,41 @@ fn another_writer_without_the_lock_is_noticed() {
     });
 }
 
+/// A store with one row, whose connection was open when a trigger was planted beneath it: the
+/// check at opening can't see it.
+async fn planted(place: &Place, id: &WorkflowId) -> SqliteStore {
+    if place.database(id).exists() {
+        support::raw(&place.database(id))
+            .execute_batch("DROP TRIGGER quiet")
+            .expect("a change of schema");
+    }
+    let store = place.store();
+    append(&store, id, 1).await;
+    support::raw(&place.database(id))
+        .execute_batch("CREATE TRIGGER quiet BEFORE INSERT ON checkpoint_chain BEGIN SELECT RAISE(IGNORE); END")
+        .expect("a change of schema");
+    store
+}
+
 #[test]
 fn a_silent_trigger_is_no_success() {
     let place = Place::new();
     let id = workflow("w");
     run(async {
-        // Planted beneath an open connection, whose check at opening can't see it.
-        let store = place.store();
-        append(&store, &id, 1).await;
-        support::raw(&place.database(&id))
-            .execute_batch("CREATE TRIGGER quiet BEFORE INSERT ON checkpoint_chain BEGIN SELECT RAISE(IGNORE); END")
-            .expect("a change of schema");
+        let store = planted(&place, &id).await;
         let error = store
             .append(&event(&id, 2), ExpectedHead::Any)
             .await
             .expect_err("refused");
         assert!(matches!(error, StoreError::Engine { .. }), "{error}");
+        let batch = Batch::new([event(&id, 2), event(&id, 3)]).expect("a batch");
+        // Planted once more: after a failure the store opens the database anew, and refuses it.
+        let store = planted(&place, &id).await;
+        let mut lock = store.lock(&id).await.expect("the lock is free");
+        let error = lock.append_batch(&batch, ExpectedHead::Any).await;
+        let error = error.expect_err("refused");
+        assert!(matches!(error, StoreError::Engine { .. }), "{error}");
+        lock.release().await.expect("released");
         assert_eq!(rows(&store, &id).await.len(), 1);
     });
 }

@@ -9,7 +9,7 @@ use piton_store::{
 use super::cancel::poll_and_drop;
 use crate::harness::{Harness, Settings};
 use crate::history::{first, nth, nth_with, workflow};
-use crate::observe::{append, append_all, assert_chain, heads, look};
+use crate::observe::{append, append_all, assert_chain, heads, look, tail_of};
 
 fn batch(events: &[SealedEvent]) -> Batch {
     Batch::new(events).expect("events of one workflow, none twice")
@@ -129,6 +129,23 @@ pub async fn c04_refused_batch_changes_nothing<H: Harness>() {
     let foreign = first(&crate::history::workflow("batch-foreign"), 2);
     let refused = try_batch(&store, &workflow, &foreign, ExpectedHead::Any).await;
     assert!(matches!(refused, Err(StoreError::WrongWorkflow { .. })));
+    assert_eq!(look(&store, &workflow).await, before);
+
+    // A pin that lags may be moved by what is acknowledged, and by nothing else.
+    let mut lock = store.lock(&workflow).await.expect("the lock is free");
+    let lagging = tail_of(&events[..1]);
+    lock.repin(lagging).await.expect("a pin can be replaced");
+    lock.release().await.expect("a lock can be released");
+    let before = look(&store, &workflow).await;
+    let refused = [
+        events[2].clone(),
+        nth_with(&workflow, 2, r#"{"other":true}"#),
+    ];
+    let refused = try_batch(&store, &workflow, &refused, ExpectedHead::Any).await;
+    assert!(matches!(
+        refused,
+        Err(StoreError::TransitionConflict { .. })
+    ));
     assert_eq!(look(&store, &workflow).await, before);
 
     let mut lock = store.lock(&workflow).await.expect("the lock is free");
