@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use crate::evidence::Evidence;
 use crate::plan::Plan;
 
-use self::recover::{KINDS, Report};
+use self::recover::{EFFECTS, KINDS, Report};
 use self::scene::Scenes;
 
 /// What must never happen.
@@ -48,6 +48,11 @@ pub(crate) fn run(plan: &Plan, evidence: &mut Evidence) -> Result<()> {
         report.repeated,
     );
     ensure!(report.differing > 0, "every image held everything");
+    for effect in EFFECTS {
+        let images = report.effects.get(effect).copied().unwrap_or_default();
+        ensure!(images > 0, "no image shows this: {effect}");
+        evidence.figure(effect, images);
+    }
     report.verdict()
 }
 

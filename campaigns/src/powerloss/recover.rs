@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result, ensure};
-use piton_faultfs::{Effect, Filler, Image, Keep, Loss};
+use piton_faultfs::{Effect, Filler, Keep, Loss};
 use piton_store::{CheckpointStore, ExpectedHead, SealedEvent, Tail, WorkflowCatalog};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -20,32 +20,37 @@ use super::scene::{self, Scene, Scenes};
 /// How many failures are told in full.
 const TOLD: usize = 5;
 
-/// What is seen to have happened to images.
+/// When the power went: each image is of one kind.
 pub(super) const KINDS: &[&str] = &[
-    "log: unsynced data dropped",
-    "log: unsynced data kept",
-    "log: unsynced data kept without earlier data",
-    "log: a write torn",
-    "log: longer than its data",
-    "database: unsynced data dropped",
-    "database: unsynced data kept",
-    "database: unsynced data kept without earlier data",
-    "database: a write torn",
-    "database: longer than its data",
-    "pin: a note dropped",
-    "pin: an unsynced note kept",
-    "pin: a note kept without an earlier one",
-    "pin: a note torn",
-    "a name not there",
     "cut while the first event was being recorded",
     "cut while a later event was being recorded",
     "cut between events",
+];
+
+/// What is seen to have happened to images, several of these to one.
+pub(super) const EFFECTS: &[&str] = &[
+    "images, log: unsynced data dropped",
+    "images, log: unsynced data kept",
+    "images, log: unsynced data kept without earlier data",
+    "images, log: a write torn",
+    "images, log: longer than its data",
+    "images, database: unsynced data dropped",
+    "images, database: unsynced data kept",
+    "images, database: unsynced data kept without earlier data",
+    "images, database: a write torn",
+    "images, database: longer than its data",
+    "images, pin: a note dropped",
+    "images, pin: an unsynced note kept",
+    "images, pin: a note kept without an earlier one",
+    "images, pin: a note torn",
+    "images: a name not there",
 ];
 
 /// What became of the images.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     pub(super) counted: BTreeMap<(&'static str, &'static str), u64>,
+    pub(super) effects: BTreeMap<&'static str, u64>,
     pub(super) distinct: u64,
     pub(super) repeated: u64,
     pub(super) differing: u64,
@@ -153,8 +158,14 @@ impl Worker {
                 "broken"
             }
         };
-        for kind in kinds(&image, known) {
-            *report.counted.entry((kind, label)).or_default() += 1;
+        let kind = kind_of_cut(known);
+        *report.counted.entry((kind, label)).or_default() += 1;
+        let effects: BTreeSet<&str> = image
+            .effects()
+            .filter_map(|(name, effect)| in_words(name, effect))
+            .collect();
+        for effect in effects {
+            *report.effects.entry(effect).or_default() += 1;
         }
         Ok(())
     }
@@ -239,42 +250,39 @@ fn sequence(tail: Tail) -> u64 {
     tail.sequence().map_or(0, piton_ledger::Sequence::to_u64)
 }
 
-/// What happened to an image, in the words of the evidence.
-fn kinds(image: &Image, said: Said<'_>) -> BTreeSet<&'static str> {
-    let mut kinds: BTreeSet<&'static str> = image
-        .effects()
-        .filter_map(|(name, effect)| kind(name, effect))
-        .collect();
-    kinds.insert(match (said.begun > said.acknowledged, said.begun) {
+fn kind_of_cut(said: Said<'_>) -> &'static str {
+    match (said.begun > said.acknowledged, said.begun) {
         (true, 0 | 1) => "cut while the first event was being recorded",
         (true, _) => "cut while a later event was being recorded",
         (false, _) => "cut between events",
-    });
-    kinds
+    }
 }
 
-fn kind(name: &Path, effect: Effect) -> Option<&'static str> {
+/// What happened to an image, in the words of the evidence.
+fn in_words(name: &Path, effect: Effect) -> Option<&'static str> {
     let name = name.file_name().map(|name| name.to_string_lossy());
     Some(match (name.as_deref(), effect) {
-        (_, Effect::NameLost) => "a name not there",
+        (_, Effect::NameLost) => "images: a name not there",
         (Some(ledger::SHARED | "checkpoints.new-shm") | None, _) => return None,
-        (Some(ledger::LOCK), Effect::Dropped) => "pin: a note dropped",
-        (Some(ledger::LOCK), Effect::KeptUnsynced) => "pin: an unsynced note kept",
-        (Some(ledger::LOCK), Effect::Reordered) => "pin: a note kept without an earlier one",
-        (Some(ledger::LOCK), Effect::Torn) => "pin: a note torn",
+        (Some(ledger::LOCK), Effect::Dropped) => "images, pin: a note dropped",
+        (Some(ledger::LOCK), Effect::KeptUnsynced) => "images, pin: an unsynced note kept",
+        (Some(ledger::LOCK), Effect::Reordered) => {
+            "images, pin: a note kept without an earlier one"
+        }
+        (Some(ledger::LOCK), Effect::Torn) => "images, pin: a note torn",
         (Some(ledger::LOCK), Effect::GrownWithoutData) => return None,
         (Some(ledger::LOG | "checkpoints.new-wal"), effect) => match effect {
-            Effect::Dropped => "log: unsynced data dropped",
-            Effect::KeptUnsynced => "log: unsynced data kept",
-            Effect::Reordered => "log: unsynced data kept without earlier data",
-            Effect::Torn => "log: a write torn",
-            Effect::GrownWithoutData => "log: longer than its data",
+            Effect::Dropped => "images, log: unsynced data dropped",
+            Effect::KeptUnsynced => "images, log: unsynced data kept",
+            Effect::Reordered => "images, log: unsynced data kept without earlier data",
+            Effect::Torn => "images, log: a write torn",
+            Effect::GrownWithoutData => "images, log: longer than its data",
             Effect::NameLost => return None,
         },
-        (Some(_), Effect::Dropped) => "database: unsynced data dropped",
-        (Some(_), Effect::KeptUnsynced) => "database: unsynced data kept",
-        (Some(_), Effect::Reordered) => "database: unsynced data kept without earlier data",
-        (Some(_), Effect::Torn) => "database: a write torn",
-        (Some(_), Effect::GrownWithoutData) => "database: longer than its data",
+        (Some(_), Effect::Dropped) => "images, database: unsynced data dropped",
+        (Some(_), Effect::KeptUnsynced) => "images, database: unsynced data kept",
+        (Some(_), Effect::Reordered) => "images, database: unsynced data kept without earlier data",
+        (Some(_), Effect::Torn) => "images, database: a write torn",
+        (Some(_), Effect::GrownWithoutData) => "images, database: longer than its data",
     })
 }
