@@ -143,16 +143,35 @@ fn from_hex(digits: &str) -> Result<[u8; 32], DigestError> {
         return Err(DigestError::WrongLength);
     }
     let mut bytes = [0; 32];
+    let mut seen = 0;
     for (byte, pair) in bytes.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
-        *byte = (nibble(pair[0])? << 4) | nibble(pair[1])?;
+        let [high, low] = [pair[0], pair[1]].map(|digit| NIBBLES[usize::from(digit)]);
+        *byte = (high << 4) | (low & 0x0f);
+        seen |= high | low;
     }
-    Ok(bytes)
+    if seen & NOT_A_DIGIT == 0 {
+        Ok(bytes)
+    } else {
+        Err(DigestError::NotLowercaseHex)
+    }
 }
 
-fn nibble(digit: u8) -> Result<u8, DigestError> {
-    match digit {
-        b'0'..=b'9' => Ok(digit.wrapping_sub(b'0')),
-        b'a'..=b'f' => Ok(digit.wrapping_sub(b'a').wrapping_add(10)),
-        _ => Err(DigestError::NotLowercaseHex),
+/// A bit that no digit has.
+const NOT_A_DIGIT: u8 = 0x80;
+
+/// The value of each byte as a digit. Four digests are read for each row of a chain, so a table
+/// and one look at the end stand in for a branch at each digit.
+const NIBBLES: [u8; 256] = {
+    let mut nibbles = [NOT_A_DIGIT; 256];
+    let (mut at, mut byte) = (0_usize, 0_u8);
+    while at < nibbles.len() {
+        nibbles[at] = match byte {
+            b'0'..=b'9' => byte.wrapping_sub(b'0'),
+            b'a'..=b'f' => byte.wrapping_sub(b'a').wrapping_add(10),
+            _ => NOT_A_DIGIT,
+        };
+        at = at.wrapping_add(1);
+        byte = byte.wrapping_add(1);
     }
-}
+    nibbles
+};

@@ -162,6 +162,17 @@ pub enum EventError {
     Outcome(#[from] JsonError),
 }
 
+/// What stands before each value of the canonical text, and after the last one. The text is quoted
+/// save for the outcome's.
+const CHAIN_HEAD: &str = r#"{"chain_head":""#;
+const EVIDENCE_DIGEST: &str = r#","evidence_digest":""#;
+const NEXT_STATE_ID: &str = r#","next_state_id":""#;
+const PRIOR_STATE_ID: &str = r#","prior_state_id":""#;
+const TRANSITION_ID: &str = r#","transition_id":""#;
+const TRIGGERING_OUTCOME: &str = r#","triggering_outcome":"#;
+const WORKFLOW_ID: &str = r#","workflow_id":""#;
+const END: &str = "\"}";
+
 /// The seven fields of a move, not yet judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transition<M: StateMachine> {
@@ -215,6 +226,9 @@ impl<M: StateMachine> TransitionEvent<M> {
     ///
     /// Gives an [`EventError`] that names the first field found wrong.
     pub fn parse(text: &[u8]) -> Result<Self, EventError> {
+        if let Some(event) = Self::parse_stored(text) {
+            return Ok(event);
+        }
         let fields = RawFields::parse(text)?;
         let transition = Transition {
             transition_id: fields.id(EventField::TransitionId)?,
@@ -230,26 +244,63 @@ impl<M: StateMachine> TransitionEvent<M> {
         Ok(transition.try_into()?)
     }
 
+    /// Reads an event in the form in which it is stored, its members one after another.
+    ///
+    /// None says nothing about the text: it is then for the parser, which knows every form and
+    /// every fault.
+    fn parse_stored(text: &[u8]) -> Option<Self> {
+        let mut rest = core::str::from_utf8(text).ok()?;
+        // No value that is accepted below holds a quote or an escape.
+        let mut value = |before: &str| {
+            let (value, after) = rest.strip_prefix(before)?.split_once('"')?;
+            rest = after;
+            Some(value)
+        };
+        let chain_head = value(CHAIN_HEAD)?.parse().ok()?;
+        let evidence_digest = value(EVIDENCE_DIGEST)?.parse().ok()?;
+        let next_state_id = M::from_slug(value(NEXT_STATE_ID)?)?;
+        let prior_state_id = M::from_slug(value(PRIOR_STATE_ID)?)?;
+        let transition_id = value(TRANSITION_ID)?.parse().ok()?;
+        let rest = rest.strip_prefix(TRIGGERING_OUTCOME)?.strip_suffix(END)?;
+        let (before, workflow_id) = rest.split_at_checked(rest.rfind('"')?.saturating_add(1))?;
+        let outcome = before.strip_suffix(WORKFLOW_ID)?;
+        let transition = Transition {
+            transition_id,
+            prior_state_id,
+            next_state_id,
+            triggering_outcome: CanonicalJson::parse(outcome.as_bytes()).ok()?,
+            evidence_digest,
+            chain_head,
+            workflow_id: workflow_id.parse().ok()?,
+        };
+        transition.try_into().ok()
+    }
+
     /// Gives the canonical JSON text of the event: see `docs/chain-format.md`, "Event bytes".
     pub fn to_canonical_json(&self) -> String {
         let event = &self.0;
         let outcome = event.triggering_outcome.as_str();
         let mut text = String::with_capacity(outcome.len().saturating_add(512));
-        text.push_str("{\"chain_head\":\"");
+        text.push_str(CHAIN_HEAD);
         event.chain_head.push_to(&mut text);
-        text.push_str("\",\"evidence_digest\":\"");
+        text.push('"');
+        text.push_str(EVIDENCE_DIGEST);
         event.evidence_digest.push_to(&mut text);
-        text.push_str("\",\"next_state_id\":\"");
+        text.push('"');
+        text.push_str(NEXT_STATE_ID);
         text.push_str(event.next_state_id.slug());
-        text.push_str("\",\"prior_state_id\":\"");
+        text.push('"');
+        text.push_str(PRIOR_STATE_ID);
         text.push_str(event.prior_state_id.slug());
-        text.push_str("\",\"transition_id\":\"");
+        text.push('"');
+        text.push_str(TRANSITION_ID);
         event.transition_id.push_to(&mut text);
-        text.push_str("\",\"triggering_outcome\":");
+        text.push('"');
+        text.push_str(TRIGGERING_OUTCOME);
         text.push_str(outcome);
-        text.push_str(",\"workflow_id\":\"");
+        text.push_str(WORKFLOW_ID);
         text.push_str(event.workflow_id.as_str());
-        text.push_str("\"}");
+        text.push_str(END);
         text
     }
 

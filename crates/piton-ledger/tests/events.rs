@@ -281,3 +281,68 @@ fn debug_output_hides_the_outcome() {
         &CanonicalJson::parse(b"\"hunter2\"").expect("JSON")
     );
 }
+
+/// The form in which events are stored is read by a way of its own, which a space before it bars.
+#[track_caller]
+fn same_both_ways(text: &[u8]) {
+    let spaced = [b" ", text].concat();
+    let other = TransitionEvent::<VulnState>::parse(&spaced);
+    let expected = match other {
+        Err(EventError::Syntax { line: 1, column }) => Err(EventError::Syntax {
+            line: 1,
+            column: column.saturating_sub(1),
+        }),
+        other => other,
+    };
+    let shown = String::from_utf8_lossy(text);
+    assert_eq!(TransitionEvent::parse(text), expected, "{shown}");
+}
+
+fn stored(outcome: &str) -> String {
+    parse(&text(&[("triggering_outcome", outcome)]))
+        .expect("an event")
+        .to_canonical_json()
+}
+
+#[test]
+fn the_stored_form_is_read_as_any_other_form() {
+    for outcome in [
+        r#"{"workflow_id":"x"}"#,
+        r#"{"a":",\"workflow_id\":\"wf-2"}"#,
+        r#""\",\"workflow_id\":\"wf-2\"}""#,
+        "[1,[2.5,null],true]",
+        "0",
+    ] {
+        let stored = stored(outcome);
+        assert_eq!(
+            parse(&stored).expect("an event").triggering_outcome(),
+            &outcome.parse().expect("JSON")
+        );
+        same_both_ways(stored.as_bytes());
+        // What looks stored and is not one object must not slip through.
+        let outcome = outcome.parse::<CanonicalJson>().expect("JSON");
+        for wrong in ["", " ", "1,2", "}", "{", "1}", "\"", "1,\"x\":2", "\u{1}"] {
+            let text = stored.replace(outcome.as_str(), wrong);
+            same_both_ways(text.as_bytes());
+            assert!(parse(&text).is_err() || wrong == outcome.as_str(), "{text}");
+        }
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn damage_to_the_stored_form_is_told_as_in_any_other_form(
+        at in proptest::prelude::any::<proptest::sample::Index>(),
+        cut in 0_usize..4,
+        put in proptest::sample::select(vec![
+            "", "\"", "\\", ",", "}", "{", ":", " ", "0", "A", "a", "\u{e9}", "\n", "\\u0061",
+            ",\"workflow_id\":\"wf-9\"", "\"}", "1",
+        ]),
+    ) {
+        let stored = stored(r#"{"attempt":1,"gate":"unit \"tests\"","passed":true}"#);
+        let at = at.index(stored.len());
+        let end = at.saturating_add(cut).min(stored.len());
+        let damaged = [&stored.as_bytes()[..at], put.as_bytes(), &stored.as_bytes()[end..]].concat();
+        same_both_ways(&damaged);
+    }
+}

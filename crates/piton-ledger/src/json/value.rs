@@ -5,11 +5,11 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
-use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
 use serde::de::Error as _;
+use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -40,7 +40,7 @@ const VALUE_LEVELS: usize = MAX_LEVELS - 1;
 /// # Ok::<(), piton_ledger::json::JsonError>(())
 /// ```
 #[derive(Clone)]
-pub struct CanonicalJson(Box<RawValue>);
+pub struct CanonicalJson(Box<str>);
 
 impl CanonicalJson {
     /// Makes a value of any JSON text.
@@ -50,7 +50,7 @@ impl CanonicalJson {
     /// Returns [`JsonError`] when the text has no canonical form or more than [`MAX_LEVELS`] − 1
     /// levels.
     pub fn parse(text: &[u8]) -> Result<Self, JsonError> {
-        scan::scan(text, &mut KeepAll, VALUE_LEVELS).map(|text| hold(text.into_owned()))
+        scan::scan(text, &mut KeepAll, VALUE_LEVELS).map(|text| Self(text.into()))
     }
 
     /// Makes a value of whatever can be serialised.
@@ -71,7 +71,7 @@ impl CanonicalJson {
     /// Returns the canonical text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        self.0.get()
+        &self.0
     }
 
     /// Makes the value whose strings have passed through a rewriter.
@@ -83,14 +83,9 @@ impl CanonicalJson {
     pub fn rewrite(&self, rewriter: &mut impl Rewrite) -> Result<Self, JsonError> {
         match scan::scan(self.as_str().as_bytes(), rewriter, VALUE_LEVELS)? {
             Cow::Borrowed(_) => Ok(self.clone()),
-            Cow::Owned(text) => Ok(hold(text)),
+            Cow::Owned(text) => Ok(Self(text.into())),
         }
     }
-}
-
-/// Wraps text that a scan has made.
-fn hold(text: String) -> CanonicalJson {
-    CanonicalJson(RawValue::from_string(text).expect("canonical text is one JSON value"))
 }
 
 impl fmt::Debug for CanonicalJson {
@@ -117,18 +112,16 @@ impl FromStr for CanonicalJson {
 
 impl Serialize for CanonicalJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        // Only a reader of JSON may say that a text is a value to be written as it is.
+        serde_json::from_str::<&RawValue>(&self.0)
+            .map_err(S::Error::custom)?
+            .serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for CanonicalJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        let text = raw.get();
-        let canonical =
-            scan::scan(text.as_bytes(), &mut KeepAll, VALUE_LEVELS).map_err(D::Error::custom)?;
-        // Text that is canonical already stays in the box it came in.
-        let other = (canonical != text).then(|| canonical.into_owned());
-        Ok(other.map_or(Self(raw), hold))
+        Self::parse(raw.get().as_bytes()).map_err(D::Error::custom)
     }
 }
