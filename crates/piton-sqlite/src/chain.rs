@@ -4,20 +4,16 @@
 use std::sync::mpsc as blocking;
 use std::time::Duration;
 
-use futures_util::TryStreamExt;
 use piton_ledger::WorkflowId;
 use piton_store::{PersistedChain, PersistedRow, StoreError, Stored};
 use sqlx::SqliteConnection;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::connection;
 use crate::error::Call;
 use crate::reader::Reader;
 use crate::row;
+use crate::scan::{self, ScanError, Wanted};
 
-/// A batch is full with this many rows, or with [`BATCH_BYTES`] in its events.
-const BATCH_ROWS: usize = 256;
-const BATCH_BYTES: usize = 256 * 1024;
 /// How many batches wait for the caller.
 const READ_AHEAD: usize = 2;
 /// How long a dropped read waits for its connection's close.
@@ -55,7 +51,7 @@ struct Thread {
 enum Batch {
     Rows(Vec<PersistedRow>),
     End,
-    Failed(sqlx::Error),
+    Failed(ScanError),
 }
 
 #[derive(Debug)]
@@ -112,7 +108,7 @@ impl PersistedChain for SqliteChain {
             }
             Some(Batch::Failed(error)) => {
                 self.progress = Progress::Failed;
-                Err(self.call().sql(error))
+                Err(self.call().scan(error))
             }
             None => {
                 self.progress = Progress::Failed;
@@ -186,7 +182,17 @@ async fn serve(
 ) {
     let table = reader.layout.table;
     let outcome = match row::statements(table) {
-        Some(statements) => read(&mut reader.connection, statements.all, &batches).await,
+        Some(statements) => {
+            scan::scan(
+                &mut reader.connection,
+                statements.all,
+                async |rows| match batches.send(Batch::Rows(rows)).await {
+                    Ok(()) => Wanted::More,
+                    Err(_) => Wanted::NoMore,
+                },
+            )
+            .await
+        }
         None => Ok(()),
     };
     let last = match outcome {
@@ -202,33 +208,6 @@ async fn serve(
         question.answer.send(count).ok();
     }
     reader.close().await;
-}
-
-async fn read(
-    connection: &mut SqliteConnection,
-    statement: &'static str,
-    batches: &mpsc::Sender<Batch>,
-) -> Result<(), sqlx::Error> {
-    let mut stream = sqlx::query(statement).fetch(&mut *connection);
-    let mut rows = Vec::with_capacity(BATCH_ROWS);
-    let mut bytes = 0;
-    while let Some(row) = stream.try_next().await? {
-        let row = row::decode(&row)?;
-        bytes += row.event_bytes.as_ref().map_or(0, Vec::len);
-        rows.push(row);
-        if rows.len() >= BATCH_ROWS || bytes >= BATCH_BYTES {
-            bytes = 0;
-            let full = std::mem::replace(&mut rows, Vec::with_capacity(BATCH_ROWS));
-            if batches.send(Batch::Rows(full)).await.is_err() {
-                return Ok(());
-            }
-        }
-    }
-    drop(stream);
-    if !rows.is_empty() {
-        batches.send(Batch::Rows(rows)).await.ok();
-    }
-    connection::confirm(connection).await
 }
 
 async fn count(connection: &mut SqliteConnection, next_head: &Stored) -> Result<u64, sqlx::Error> {

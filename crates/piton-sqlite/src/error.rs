@@ -7,6 +7,10 @@ use std::time::Duration;
 use piton_ledger::WorkflowId;
 use piton_store::{Retry, StoreError};
 
+use crate::scan::ScanError;
+
+/// `SQLITE_BUSY`: another writer outlasted the time-out.
+const BUSY: u32 = 5;
 /// A tail moved between its reading and the insert: the column that must not be null was null.
 const NOT_NULL: &str = "1299";
 /// The row id is taken: `SQLITE_CONSTRAINT_PRIMARYKEY` and `SQLITE_CONSTRAINT_ROWID`.
@@ -18,6 +22,11 @@ const UNIQUE: &str = "2067";
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 struct DriverError(sqlx::Error);
+
+/// What went wrong in the engine during a scan; private as well.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+struct EngineError(rusqlite::Error);
 
 /// The engine answered in a way that its documentation excludes.
 #[derive(Debug, thiserror::Error)]
@@ -50,9 +59,24 @@ impl Call<'_> {
     /// Wraps what the driver said.
     pub(crate) fn sql(&self, error: sqlx::Error) -> StoreError {
         match primary_code(&error) {
-            // SQLITE_BUSY outlasted the time-out.
-            Some(5) => self.busy(),
-            code => self.engine(retry_of(code, &error), DriverError(error)),
+            Some(BUSY) => self.busy(),
+            code => self.engine(retry_of_driver(code, &error), DriverError(error)),
+        }
+    }
+
+    /// Wraps what a scan said.
+    pub(crate) fn scan(&self, error: ScanError) -> StoreError {
+        let error = match error {
+            ScanError::Driver(error) => return self.sql(error),
+            ScanError::Engine(error) => error,
+        };
+        let primary = error
+            .sqlite_error()
+            .and_then(|error| u32::try_from(error.extended_code).ok())
+            .map(primary);
+        match primary {
+            Some(BUSY) => self.busy(),
+            code => self.engine(code.map_or(Retry::Helps, retry_of), EngineError(error)),
         }
     }
 
@@ -121,7 +145,7 @@ pub(crate) fn sql_of_store(action: &'static str, error: sqlx::Error) -> StoreErr
     StoreError::Engine {
         action,
         workflow: None,
-        retry: retry_of(primary_code(&error), &error),
+        retry: retry_of_driver(primary_code(&error), &error),
         source: Box::new(DriverError(error)),
     }
 }
@@ -151,15 +175,25 @@ fn code(error: &sqlx::Error) -> Option<Cow<'_, str>> {
 
 /// The low byte of an extended code is the primary code.
 fn primary_code(error: &sqlx::Error) -> Option<u32> {
-    code(error)?.parse::<u32>().ok().map(|code| code & 0xff)
+    code(error)?.parse::<u32>().ok().map(primary)
 }
 
-fn retry_of(primary: Option<u32>, error: &sqlx::Error) -> Retry {
+fn primary(code: u32) -> u32 {
+    code & 0xff
+}
+
+fn retry_of_driver(primary: Option<u32>, error: &sqlx::Error) -> Retry {
+    match primary {
+        Some(primary) => retry_of(primary),
+        None => system(error).map_or(Retry::Helps, retry_of_io),
+    }
+}
+
+fn retry_of(primary: u32) -> Retry {
     match primary {
         // PERM, READONLY, CORRUPT, FULL, CANTOPEN, SCHEMA's kin and NOTADB ask for a remedy first.
-        Some(1 | 3 | 8 | 11 | 13 | 14 | 19 | 20 | 23 | 26) => Retry::IsUseless,
-        Some(_) => Retry::Helps,
-        None => system(error).map_or(Retry::Helps, retry_of_io),
+        1 | 3 | 8 | 11 | 13 | 14 | 19 | 20 | 23 | 26 => Retry::IsUseless,
+        _ => Retry::Helps,
     }
 }
 

@@ -44,6 +44,7 @@ mod pin;
 mod pool;
 mod reader;
 mod row;
+mod scan;
 mod schema;
 mod store;
 mod sync;

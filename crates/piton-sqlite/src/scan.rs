@@ -1,0 +1,130 @@
+//! Owns the scan of a whole chain: rows straight from the engine, without the driver's queue
+//! between its thread and ours. It judges no row, and holds the only unsafe code of the adapter.
+
+use piton_store::{PersistedRow, Stored};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row};
+use sqlx::SqliteConnection;
+use sqlx::sqlite::LockedSqliteHandle;
+
+/// A batch is full with this many rows, or with [`BATCH_BYTES`] in its events.
+const BATCH_ROWS: usize = 256;
+const BATCH_BYTES: usize = 256 * 1024;
+
+/// Why a scan ended early.
+#[derive(Debug)]
+pub(crate) enum ScanError {
+    /// The driver did not hand its connection over.
+    Driver(sqlx::Error),
+    /// The engine failed.
+    Engine(rusqlite::Error),
+}
+
+impl From<sqlx::Error> for ScanError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Driver(error)
+    }
+}
+
+impl From<rusqlite::Error> for ScanError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Engine(error)
+    }
+}
+
+/// Whether more rows are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    More,
+    NoMore,
+}
+
+/// Hands all rows that a statement without parameters selects to `batch`, some at a time.
+pub(crate) async fn scan(
+    connection: &mut SqliteConnection,
+    statement: &str,
+    mut batch: impl AsyncFnMut(Vec<PersistedRow>) -> Wanted,
+) -> Result<(), ScanError> {
+    let mut locked = connection.lock_handle().await?;
+    let engine = Engine::borrow(&mut locked)?;
+    let mut statement = engine.connection.prepare(statement)?;
+    let mut selected = statement.query(())?;
+    let mut rows = Vec::with_capacity(BATCH_ROWS);
+    let mut bytes = 0;
+    while let Some(row) = selected.next()? {
+        let row = decode(row)?;
+        bytes += row.event_bytes.as_ref().map_or(0, Vec::len);
+        rows.push(row);
+        if rows.len() >= BATCH_ROWS || bytes >= BATCH_BYTES {
+            bytes = 0;
+            let full = std::mem::replace(&mut rows, Vec::with_capacity(BATCH_ROWS));
+            if batch(full).await == Wanted::NoMore {
+                return Ok(());
+            }
+        }
+    }
+    if !rows.is_empty() {
+        batch(rows).await;
+    }
+    Ok(())
+}
+
+/// The same connection under the driver that hands out values where they lie.
+struct Engine<'l, 'c> {
+    /// Finalises its statements, and leaves the connection open, when it is dropped.
+    connection: Connection,
+    _locked: &'l mut LockedSqliteHandle<'c>,
+}
+
+impl<'l, 'c> Engine<'l, 'c> {
+    #[allow(
+        unsafe_code,
+        reason = "a value is copied once instead of three times, and no row waits for a thread"
+    )]
+    fn borrow(locked: &'l mut LockedSqliteHandle<'c>) -> Result<Self, rusqlite::Error> {
+        let handle = locked.as_raw_handle();
+        // SAFETY: The handle is an open connection of the same SQLite library: both drivers link
+        // the one `libsqlite3-sys`, since only one crate of a build may link `sqlite3`. It stays
+        // open and nobody else uses it for as long as it is locked, and this value holds the
+        // exclusive borrow of the lock for as long as it lives. A connection that was made from a
+        // handle does not close it.
+        let connection = unsafe { Connection::from_handle(handle.as_ptr()) }?;
+        Ok(Self {
+            connection,
+            _locked: locked,
+        })
+    }
+}
+
+/// Decodes a row, whatever the types of its values. A sequence that is not a whole number becomes
+/// 0, which no intact chain holds.
+fn decode(row: &Row<'_>) -> Result<PersistedRow, rusqlite::Error> {
+    let sequence = match row.get_ref(0)? {
+        ValueRef::Integer(sequence) => sequence,
+        ValueRef::Null | ValueRef::Real(_) | ValueRef::Text(_) | ValueRef::Blob(_) => 0,
+    };
+    let event_bytes = match row.get_ref(4)? {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(bytes.to_vec()),
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => None,
+    };
+    Ok(PersistedRow {
+        sequence,
+        transition_id: stored(row.get_ref(1)?),
+        prior_head: stored(row.get_ref(2)?),
+        next_head: stored(row.get_ref(3)?),
+        event_bytes,
+        written_at: stored(row.get_ref(5)?),
+    })
+}
+
+fn stored(value: ValueRef<'_>) -> Stored {
+    match value {
+        // A text that is not UTF-8 is kept as the bytes that it is.
+        ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => Stored::from(text),
+            Err(_) => Stored::Bytes(bytes.into()),
+        },
+        ValueRef::Blob(bytes) => Stored::Bytes(bytes.into()),
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => Stored::Null,
+    }
+}
