@@ -8,7 +8,10 @@ mod specimen;
 mod store;
 mod verifier;
 
-pub use alter::{altered_head, relink, shift_sequences};
+pub use alter::{
+    along_an_illegal_edge, altered_head, forged_bytes, insert_forged, relink, renumber, rewrite,
+    shift_sequences, unreadable_heads,
+};
 pub use specimen::{Damage, Expected, Specimen};
 pub use store::{ServedChain, TamperedStore};
 pub use verifier::{

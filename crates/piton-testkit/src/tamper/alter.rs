@@ -2,8 +2,10 @@
 //! an engine that stores bytes gets bytes.
 
 use piton_chain::link;
-use piton_ledger::ChainHead;
+use piton_ledger::{ChainHead, WorkflowId};
 use piton_store::{PersistedRow, Stored};
+
+use crate::history::{nth, nth_with, transition_id};
 
 /// Writes a head in the kind of another column.
 pub(crate) fn stored_as(kind: &Stored, head: ChainHead) -> Stored {
@@ -24,7 +26,7 @@ pub fn altered_head(column: &Stored) -> Stored {
 }
 
 /// Gives columns of the same kind that are no heads, and NULL.
-pub(crate) fn unreadable_heads(column: &Stored) -> Vec<Stored> {
+pub fn unreadable_heads(column: &Stored) -> Vec<Stored> {
     match column {
         Stored::Bytes(bytes) => vec![
             Stored::Bytes(Box::default()),
@@ -70,10 +72,43 @@ pub fn shift_sequences(rows: &mut [PersistedRow], from: usize, by: i64) {
 }
 
 /// Numbers rows 1, 2, 3 … and leaves their contents.
-pub(crate) fn renumber(rows: &mut [PersistedRow]) {
+pub fn renumber(rows: &mut [PersistedRow]) {
     for (position, row) in (1..).zip(rows) {
         row.sequence = position;
     }
+}
+
+/// Gives the bytes of a valid event that could stand at a position, with its transition id.
+pub fn forged_bytes(workflow: &WorkflowId, at: usize) -> Vec<u8> {
+    let n = u32::try_from(at + 1).expect("few rows");
+    let forged = nth_with(workflow, n, r#"{"step":"forged"}"#);
+    forged.bytes().to_vec()
+}
+
+/// Replaces every event from one position on by another valid one, and links them anew.
+pub fn rewrite(rows: &mut [PersistedRow], workflow: &WorkflowId, from: usize) {
+    for (at, row) in rows.iter_mut().enumerate().skip(from) {
+        row.event_bytes = Some(forged_bytes(workflow, at));
+    }
+    relink(rows, from);
+}
+
+/// Puts a forged row at a position, linked to the row before it; those after it stay as they are.
+pub fn insert_forged(rows: &mut Vec<PersistedRow>, workflow: &WorkflowId, at: usize) {
+    let mut forged = rows[at].clone();
+    forged.event_bytes = Some(nth(workflow, 50).bytes().to_vec());
+    forged.transition_id = transition_id(50).to_string().into();
+    rows.insert(at, forged);
+    relink(&mut rows[..=at], at);
+}
+
+/// Makes an event move along an edge that the ledger does not have.
+pub fn along_an_illegal_edge(row: &mut PersistedRow) {
+    let bytes = row.event_bytes.take().expect("an intact row has bytes");
+    let mut event: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_slice(&bytes).expect("an event is an object");
+    event.insert("prior_state_id".to_owned(), "completed".into());
+    row.event_bytes = Some(serde_json::to_vec(&event).expect("an object can be written"));
 }
 
 /// Replaces a part of the bytes of a row, which must be there.

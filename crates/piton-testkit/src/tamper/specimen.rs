@@ -110,6 +110,11 @@ impl<H: Harness> Specimen<H> {
         }
     }
 
+    /// Gives the engine that holds the chains.
+    pub fn harness(&self) -> &H {
+        &self.harness
+    }
+
     /// Gives the transition id of the event at a position.
     pub fn id(&self, position: usize) -> TransitionId {
         self.events[position].transition_id()

@@ -1,30 +1,20 @@
 //! Tampers of the event bytes.
 
-use piton_ledger::WorkflowId;
 use piton_store::{PersistedRow, Tail};
 use piton_verify::{MismatchCause, TornReason};
 
 use super::{at_every_position, mismatch, torn};
 use crate::harness::{Harness, TamperHarness};
-use crate::history::{nth, nth_with, transition_id};
-use crate::tamper::alter::{relink, replace_in_bytes};
+use crate::history::{nth, transition_id};
+use crate::tamper::alter::{along_an_illegal_edge, forged_bytes, relink, replace_in_bytes};
 use crate::tamper::specimen::{Damage, Specimen};
 use crate::tamper::verifier::Verify;
-
-fn forged(workflow: &WorkflowId, at: usize) -> Option<Vec<u8>> {
-    let n = u32::try_from(at + 1).expect("few rows");
-    Some(
-        nth_with(workflow, n, r#"{"step":"forged"}"#)
-            .bytes()
-            .to_vec(),
-    )
-}
 
 /// The bytes are those of another valid event: one with the same id, then one with another id.
 pub async fn bytes_of_another_event<H: TamperHarness, V: Verify>() {
     at_every_position::<H, V>(|specimen, mut rows, at| {
         let mut with_other_id = rows.clone();
-        rows[at].event_bytes = forged(&specimen.workflow, at);
+        rows[at].event_bytes = Some(forged_bytes(&specimen.workflow, at));
         let expected = mismatch(at, specimen.id(at), MismatchCause::NextHead);
         let same_id = specimen.damage(&format!("forged bytes of row {at}"), rows, expected);
 
@@ -198,13 +188,7 @@ pub async fn unknown_state<H: TamperHarness, V: Verify>() {
 /// The event moves along an edge that the ledger does not have.
 pub async fn illegal_edge<H: TamperHarness, V: Verify>() {
     at_every_position::<H, V>(|specimen, rows, at| {
-        unreadable(specimen, &rows, at, "illegal edge", |row| {
-            let bytes = row.event_bytes.take().expect("bytes");
-            let mut event: serde_json::Map<String, serde_json::Value> =
-                serde_json::from_slice(&bytes).expect("an event is an object");
-            event.insert("prior_state_id".to_owned(), "completed".into());
-            row.event_bytes = Some(serde_json::to_vec(&event).expect("an object can be written"));
-        })
+        unreadable(specimen, &rows, at, "illegal edge", along_an_illegal_edge)
     })
     .await;
 }

@@ -7,8 +7,7 @@ use piton_verify::{Expectations, MismatchCause, PinPolicy, PinStatus, TornReason
 
 use super::{mismatch, torn};
 use crate::harness::TamperHarness;
-use crate::history::nth_with;
-use crate::tamper::alter::{altered_head, relink};
+use crate::tamper::alter::{altered_head, rewrite};
 use crate::tamper::specimen::{Expected, ROWS, Specimen};
 use crate::tamper::verifier::Verify;
 
@@ -44,11 +43,7 @@ pub async fn rewritten_chain_differs_at_the_pin<H: TamperHarness, V: Verify>() {
     let specimen = Specimen::<H>::make().await;
     for (first_forged, pinned) in [(0, ROWS), (0, 3), (0, 1), (ROWS - 1, ROWS), (2, 3)] {
         let mut rows = specimen.rows.clone();
-        for (n, row) in (1..).zip(&mut rows).skip(first_forged) {
-            let forged = nth_with(&specimen.workflow, n, r#""rewritten""#);
-            row.event_bytes = Some(forged.bytes().to_vec());
-        }
-        relink(&mut rows, first_forged);
+        rewrite(&mut rows, &specimen.workflow, first_forged);
         let expected = mismatch(
             pinned - 1,
             specimen.id(pinned - 1),

@@ -1,12 +1,11 @@
 //! Tampers of whole rows: swapped, deleted, inserted, renumbered, moved in from elsewhere.
 
-use piton_store::PersistedRow;
 use piton_verify::{MismatchCause, TornReason};
 
 use super::{at_every_position, mismatch, sequence, torn};
 use crate::harness::TamperHarness;
-use crate::history::{nth, transition_id};
-use crate::tamper::alter::{relink, renumber, shift_sequences};
+use crate::history::transition_id;
+use crate::tamper::alter::{insert_forged, relink, renumber, shift_sequences};
 use crate::tamper::specimen::{Expected, ROWS};
 use crate::tamper::verifier::Verify;
 
@@ -53,19 +52,10 @@ pub async fn middle_row_deleted_and_renumbered<H: TamperHarness, V: Verify>() {
     .await;
 }
 
-/// Puts a forged row at a position, linked to the row before it.
-fn insert(rows: &mut Vec<PersistedRow>, workflow: &piton_ledger::WorkflowId, at: usize) {
-    let mut forged = rows[at].clone();
-    forged.event_bytes = Some(nth(workflow, 50).bytes().to_vec());
-    forged.transition_id = transition_id(50).to_string().into();
-    rows.insert(at, forged);
-    relink(&mut rows[..=at], at);
-}
-
 /// A forged row stands before another: with a repeated sequence, and with all renumbered.
 pub async fn row_inserted<H: TamperHarness, V: Verify>() {
     at_every_position::<H, V>(|specimen, mut rows, at| {
-        insert(&mut rows, &specimen.workflow, at);
+        insert_forged(&mut rows, &specimen.workflow, at);
         let repeated = mismatch(at + 1, specimen.id(at), MismatchCause::Sequence);
         let mut renumbered = rows.clone();
         renumber(&mut renumbered);
@@ -85,7 +75,7 @@ pub async fn row_inserted<H: TamperHarness, V: Verify>() {
 /// A forged row stands before another, and all that follows is linked anew: only the pin can tell.
 pub async fn row_inserted_and_relinked<H: TamperHarness, V: Verify>() {
     at_every_position::<H, V>(|specimen, mut rows, at| {
-        insert(&mut rows, &specimen.workflow, at);
+        insert_forged(&mut rows, &specimen.workflow, at);
         relink(&mut rows, at);
         let pinned = if at + 1 == ROWS {
             transition_id(50)
