@@ -47,6 +47,8 @@ impl Backoff {
         let random = RandomState::new().hash_one(0);
         let pause = random.checked_rem(self.longest).unwrap_or_default();
         self.longest = self.longest.saturating_mul(2).min(LONGEST_PAUSE);
+        #[cfg(feature = "tracing")]
+        tracing::debug!(?waited, ?left, "retry");
         sleep(Duration::from_micros(pause).min(left)).await;
         Ok(())
     }

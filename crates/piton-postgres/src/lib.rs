@@ -12,6 +12,12 @@
 //! and an open chain read each have a connection of their own besides, so a store never waits for
 //! itself; a pooler must leave room for them.
 //!
+//! # Features
+//!
+//! `tracing`, off by default, opens a span `append` for each append and `lock` for each wait for
+//! an append lock, for whoever subscribes through the crate `tracing`, at the level `debug`, and
+//! tells of each `retry`. No span or event holds the text of an event.
+//!
 //! # Examples
 //!
 //! ```no_run

@@ -183,6 +183,16 @@ impl PostgresLock {
     }
 
     /// Appends all events or none, however often others get in between.
+    #[cfg_attr(
+        feature = "tracing",
+        tracing::instrument(
+            name = "append",
+            level = "debug",
+            skip_all,
+            fields(workflow = %self.workflow, events = events.len()),
+            err(level = "debug")
+        )
+    )]
     async fn append_all(
         &mut self,
         events: &[SealedEvent],

@@ -140,6 +140,16 @@ impl CheckpointStore for PostgresStore {
     type Lock = PostgresLock;
     type Chain = PostgresChain;
 
+    #[cfg_attr(
+        feature = "tracing",
+        tracing::instrument(
+            name = "append",
+            level = "debug",
+            skip_all,
+            fields(workflow = %event.workflow_id(), events = 1),
+            err(level = "debug")
+        )
+    )]
     async fn append(
         &self,
         event: &SealedEvent,
@@ -193,6 +203,16 @@ impl CheckpointStore for PostgresStore {
         }
     }
 
+    #[cfg_attr(
+        feature = "tracing",
+        tracing::instrument(
+            name = "lock",
+            level = "debug",
+            skip_all,
+            fields(%workflow),
+            err(level = "debug")
+        )
+    )]
     async fn lock(&self, workflow: &WorkflowId) -> Result<PostgresLock, StoreError> {
         let begun = std::time::Instant::now();
         let turn = self.inner.turn(workflow, "locking").await?;

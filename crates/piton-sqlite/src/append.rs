@@ -23,6 +23,16 @@ const ATTEMPTS: usize = 100;
 
 /// Appends events of one workflow, no transition twice, under the workflow's lock: all or none.
 /// Gives one answer for each.
+#[cfg_attr(
+    feature = "tracing",
+    tracing::instrument(
+        name = "append",
+        level = "debug",
+        skip_all,
+        fields(workflow = %locked.workflow, events = events.len()),
+        err(level = "debug")
+    )
+)]
 pub(crate) async fn append(
     inner: &Arc<Inner>,
     locked: &Arc<Locked>,

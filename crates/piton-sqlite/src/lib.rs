@@ -8,6 +8,12 @@
 //! Every append is one SQLite statement in write-ahead mode with full synchronisation. Reads
 //! create nothing, need no write permission and work on copies.
 //!
+//! # Features
+//!
+//! `tracing`, off by default, opens a span `append` for each append and `lock` for each wait for
+//! an append lock, for whoever subscribes through the crate `tracing`, at the level `debug`. No
+//! span or event holds the text of an event.
+//!
 //! # Examples
 //!
 //! ```

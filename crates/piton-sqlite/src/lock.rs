@@ -51,6 +51,16 @@ enum Standing {
 
 impl SqliteLock {
     /// Takes the lock, waiting for at most the busy time-out.
+    #[cfg_attr(
+        feature = "tracing",
+        tracing::instrument(
+            name = "lock",
+            level = "debug",
+            skip_all,
+            fields(%workflow),
+            err(level = "debug")
+        )
+    )]
     pub(crate) async fn acquire(
         inner: &Arc<Inner>,
         workflow: &WorkflowId,

@@ -4,6 +4,12 @@
 //! events to resume from or a typed, terminal failure. A store that can't be read is an `Err` and
 //! never a verdict.
 //!
+//! # Features
+//!
+//! `tracing`, off by default, opens a span `verify` for each walk, for whoever subscribes through
+//! the crate `tracing`, at the level `debug`; when the walk is over, `walked` tells the number of
+//! rows and whether they are intact. No span or event holds the text of an event.
+//!
 //! # Examples
 //!
 //! ```

@@ -110,6 +110,16 @@ impl<'s, S: CheckpointStore> ReplayVerifier<'s, S> {
         Ok(Checked { verdict, pin })
     }
 
+    #[cfg_attr(
+        feature = "tracing",
+        tracing::instrument(
+            name = "verify",
+            level = "debug",
+            skip_all,
+            fields(%workflow),
+            err(level = "debug")
+        )
+    )]
     async fn walk<M: StateMachine>(
         &self,
         workflow: &WorkflowId,
@@ -146,6 +156,8 @@ impl<'s, S: CheckpointStore> ReplayVerifier<'s, S> {
             PinPolicy::Ignore => PinStatus::Ignored,
             PinPolicy::Enforce => walk.pin_status(),
         };
+        #[cfg(feature = "tracing")]
+        let walk_rows = walk.rows();
         if status == PinStatus::Contradicted {
             self.confirm_pin(workflow, pin).await?;
         }
@@ -169,6 +181,8 @@ impl<'s, S: CheckpointStore> ReplayVerifier<'s, S> {
                 }
             }
         };
+        #[cfg(feature = "tracing")]
+        outcome.tell(walk_rows);
         Ok((outcome, status))
     }
 }
@@ -199,4 +213,16 @@ enum Outcome {
     Intact(Tail),
     Torn(TornWrite),
     Mismatch(ChainMismatch),
+}
+
+#[cfg(feature = "tracing")]
+impl Outcome {
+    /// Tells what was found.
+    fn tell(&self, rows: u64) {
+        let is_intact = match self {
+            Self::Intact(_) => true,
+            Self::Mismatch(_) | Self::Torn(_) => false,
+        };
+        tracing::debug!(rows, intact = is_intact, "walked");
+    }
 }

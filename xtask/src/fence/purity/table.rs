@@ -96,6 +96,11 @@ pub(super) const EXCEPTIONS: &[Exception] = &[
         package: "bytes",
         reason: "the buffer in which postgres-types takes values",
     },
+    Exception {
+        file: "crates/piton-verify/src/verifier.rs",
+        package: "tracing",
+        reason: "tells a subscriber of the caller's, behind a feature that is off by default",
+    },
 ];
 
 /// Paths below `std`, `core` or `alloc`, and why they are forbidden with all beneath them.
