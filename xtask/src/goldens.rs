@@ -1,8 +1,10 @@
-//! `cargo xtask goldens`: the only command that writes `goldens/`.
+//! `cargo xtask goldens`: the only command that writes `goldens/`, and the table of attacks in
+//! `docs/threat-model.md`.
 
 use anyhow::{Result, bail};
 use xshell::cmd;
 
+use crate::postgres::Servers;
 use crate::process;
 use crate::workspace::Workspace;
 
@@ -18,6 +20,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     if is_continuous_integration(std::env::var("CI").ok().as_deref()) {
         bail!("CI is set, and continuous integration never writes goldens: run this locally");
     }
+    // Every attack is carried out in every adapter.
+    let _servers = Servers::provide(workspace)?;
     let shell = &workspace.shell;
     // The comparison of the folder with the table comes last: a new golden is not there before.
     for arguments in [
@@ -31,6 +35,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
             LISTING,
         ],
         &["--test", "goldens", "--", LISTING],
+        &["--test", "threat_model"],
     ] {
         process::run(
             cmd!(shell, "cargo test --package piton-contracts {arguments...}")
@@ -38,7 +43,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
                 .env_remove("INSTA_FORCE_PASS"),
         )?;
     }
-    process::run(cmd!(shell, "git status --short -- goldens"))?;
+    process::run(cmd!(shell, "git status --short -- goldens docs/threat-model.md"))?;
     eprintln!(
         "a golden change is a commit of its own, with a line in CHANGELOG.md and, if somebody \
          must change something because of it, a record in docs/decisions/"
