@@ -134,6 +134,7 @@ fn main() {
     direct(size, &runtime, &outcome);
     pooled(size, &runtime, &outcome);
     runtime.block_on(many_workflows(size, &outcome));
+    lengths(size, &runtime, &outcome);
     hydration(size, &runtime);
 }
 
@@ -311,6 +312,105 @@ async fn many_workflows(size: Size, outcome: &CanonicalJson) {
 
 fn per_second(appends: usize, begin: Instant) -> f64 {
     f64::from(u32::try_from(appends).expect("small")) / begin.elapsed().as_secs_f64()
+}
+
+/// Appends to, and looks at the tail of, workflows of growing length in one table, beside many
+/// short ones.
+fn lengths(size: Size, runtime: &tokio::runtime::Runtime, outcome: &CanonicalJson) {
+    const NAMES: [&str; 4] = [
+        "1,000 rows",
+        "10,000 rows",
+        "100,000 rows",
+        "1,000,000 rows",
+    ];
+    let lengths = match size {
+        Size::Full => [1_000, 10_000, 100_000, 1_000_000],
+        Size::Smoke => [1, 2, 3, 4],
+    };
+    let url = variable("PITON_TEST_POSTGRES_URL");
+    let bare = runtime.block_on(client(&url));
+    let others = i64::try_from(size.pick(100_000, 10)).expect("small");
+    runtime.block_on(async {
+        tables(&bare, "bench_length").await;
+        for length in lengths {
+            fill(&bare, &format!("'rows-{length}'"), 1, length).await;
+        }
+        fill(&bare, "'other-' || workflow", others, 10).await;
+        bare.batch_execute("VACUUM ANALYZE bench_length.checkpoint_chain, bench_length.pin")
+            .await
+            .expect("statistics");
+    });
+    let store = runtime.block_on(store(&url, Mode::Direct, "bench_length"));
+    let workflows = lengths.map(|length| format!("rows-{length}").parse().expect("a workflow id"));
+    let append = |at: usize| {
+        let (store, workflow) = (&store, &workflows[at]);
+        let mut number = 0;
+        move || {
+            number += 1;
+            let sealed = seal(&event_of(workflow, number, outcome)).expect("sealable");
+            runtime
+                .block_on(store.append(&sealed, ExpectedHead::Any))
+                .expect("an append");
+        }
+    };
+    let [mut first, mut second, mut third, mut fourth] = [0, 1, 2, 3].map(append);
+    let figures = alternate(
+        size.pick(1_000, 2),
+        &mut [
+            (NAMES[0], &mut first),
+            (NAMES[1], &mut second),
+            (NAMES[2], &mut third),
+            (NAMES[3], &mut fourth),
+        ],
+    );
+    print_table(
+        &format!("Append by the length of the workflow, beside {others} workflows of 10 rows"),
+        &figures,
+        1,
+        "append",
+    );
+    let tail = |at: usize| {
+        let (store, workflow) = (&store, &workflows[at]);
+        move || {
+            runtime
+                .block_on(store.tail_chain_head(workflow))
+                .expect("a tail");
+        }
+    };
+    let [mut first, mut second, mut third, mut fourth] = [0, 1, 2, 3].map(tail);
+    let figures = alternate(
+        size.pick(1_000, 2),
+        &mut [
+            (NAMES[0], &mut first),
+            (NAMES[1], &mut second),
+            (NAMES[2], &mut third),
+            (NAMES[3], &mut fourth),
+        ],
+    );
+    print_table("Tail by the length of the workflow", &figures, 1, "look");
+    runtime
+        .block_on(bare.batch_execute("DROP SCHEMA bench_length CASCADE"))
+        .expect("dropped");
+}
+
+/// Makes workflows of a length inside the server; their heads follow each other and are no links,
+/// which appends and looks at the tail can't tell.
+async fn fill(client: &Client, name: &str, workflows: i64, length: i64) {
+    let head = |of: &str| format!("sha256((workflow || ':' || ({of}))::bytea)");
+    let (prior, next) = (head("row - 1"), head("row"));
+    client
+        .batch_execute(&format!(
+            "INSERT INTO bench_length.checkpoint_chain {COLUMNS}
+             SELECT {name}, row, lpad(row::text, 26, '0'), {prior}, {next}, \
+                    convert_to(repeat('x', 533), 'UTF8'), '{WRITTEN_AT}'
+             FROM generate_series(1, {workflows}) AS workflow, generate_series(1, {length}) AS row;
+             INSERT INTO bench_length.pin
+             SELECT {name}, {length}, {last}
+             FROM generate_series(1, {workflows}) AS workflow",
+            last = head(&length.to_string()),
+        ))
+        .await
+        .expect("rows");
 }
 
 /// How long a process of this machine has run on a processor; none where the system does not say.
