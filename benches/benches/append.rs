@@ -124,6 +124,10 @@ fn batches(
     };
     let (mut single, mut singles) = lock("single");
     let (mut batched, mut events) = lock("batched");
+    let directory = tempfile::tempdir().expect("a directory");
+    let bare = open_bare(&directory.path().join("bare.sqlite"));
+    let mut insert = bare.prepare(INSERT).expect("a statement");
+    let mut rows = linked_rows((rounds + 1) * BATCH, outcome);
     let figures = alternate(
         rounds,
         &mut [
@@ -133,6 +137,15 @@ fn batches(
                         .block_on(single.append(&event, ExpectedHead::Any))
                         .expect("an append");
                 }
+            }),
+            ("bare rusqlite, 64 inserts and a commit", &mut || {
+                bare.execute_batch("BEGIN").expect("a transaction");
+                for row in rows.split_off(rows.len() - BATCH).iter().rev() {
+                    insert
+                        .execute(params![row.id, row.prior, row.head, row.bytes, WRITTEN_AT])
+                        .expect("a row");
+                }
+                bare.execute_batch("COMMIT").expect("a commit");
             }),
             ("one batch", &mut || {
                 let events: Vec<_> = events.by_ref().take(BATCH).collect();
