@@ -1,9 +1,13 @@
-//! `piton verify` of a three-row ledger as a whole process, against a process that does nothing.
+//! `piton verify` of a three-row ledger as a whole process, against a process that does nothing;
+//! and the size of the command, which is held to a limit.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use piton_benches::{Size, alternate, bulk_ledger, print_table, workflow};
+
+/// The most bytes that the command may have in a release build: 8 MiB.
+const LARGEST: u64 = 8 << 20;
 
 fn main() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -16,9 +20,14 @@ fn main() {
         .nth(2)
         .map(|profile| profile.join("piton"))
         .expect("a target directory");
-    if !piton.exists() {
-        build();
-    }
+    build();
+    let size = std::fs::metadata(&piton).expect("the command").len();
+    println!("\nThe command has {size} bytes; it may have {LARGEST}.");
+    assert!(
+        size <= LARGEST,
+        "the command has grown beyond {LARGEST} bytes: `nm --size-sort` on a build with \
+         CARGO_PROFILE_RELEASE_STRIP=none tells what is large"
+    );
     let workflow = workflow();
     let figures = alternate(
         Size::from_args().pick(200, 2),
@@ -32,6 +41,7 @@ fn main() {
     print_table("Whole processes", &figures, 1, "process");
 }
 
+/// Builds the command anew if anything has changed: an old one would be measured in its place.
 fn build() {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
