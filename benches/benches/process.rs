@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use piton_benches::{Size, alternate, bulk_ledger, print_table, workflow};
+use piton_benches::{Size, alternate, bulk_ledger, command, print_table, workflow};
 
 /// The most bytes that the command may have in a release build: 8 MiB.
 const LARGEST: u64 = 8 << 20;
@@ -13,14 +13,7 @@ fn main() {
     let directory = tempfile::tempdir().expect("a directory");
     bulk_ledger(directory.path(), 3);
     let store = format!("sqlite:{}", directory.path().display());
-    // This program stands in target/<profile>/deps, the command one level above.
-    let here = std::env::current_exe().expect("this program");
-    let piton = here
-        .ancestors()
-        .nth(2)
-        .map(|profile| profile.join("piton"))
-        .expect("a target directory");
-    build();
+    let piton = command();
     let size = std::fs::metadata(&piton).expect("the command").len();
     println!("\nThe command has {size} bytes; it may have {LARGEST}.");
     assert!(
@@ -39,16 +32,6 @@ fn main() {
         ],
     );
     print_table("Whole processes", &figures, 1, "process");
-}
-
-/// Builds the command anew if anything has changed: an old one would be measured in its place.
-fn build() {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args(["build", "--release", "-p", "piton-cli"])
-        .status()
-        .expect("cargo runs");
-    assert!(status.success(), "the command does not build");
 }
 
 fn run(program: &Path, arguments: &[&str]) {

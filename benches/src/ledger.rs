@@ -7,7 +7,8 @@ use piton_ledger::{
     CanonicalJson, ChainHead, StateMachine, Transition, TransitionEvent, TransitionId, VulnState,
     WorkflowId,
 };
-use piton_store::{Tail, seal};
+use piton_sqlite::SqliteStore;
+use piton_store::{CheckpointStore, ExpectedHead, Tail, seal};
 use rusqlite::{Connection, params};
 
 /// An outcome that makes an event of 533 canonical bytes.
@@ -105,6 +106,37 @@ pub fn bulk_ledger(root: &Path, rows: u64) -> Tail {
     }
     transaction.commit().expect("a commit");
     tail
+}
+
+/// Makes many ledgers at rest, each a copy of one that the store has written, and names them.
+pub fn bulk_ledgers(root: &Path, count: u32, rows: u64) -> Vec<WorkflowId> {
+    let ids: Vec<WorkflowId> = (0..count)
+        .map(|number| {
+            format!("remediate-{number:05}")
+                .parse()
+                .expect("a workflow id")
+        })
+        .collect();
+    let (first, others) = ids.split_first().expect("at least one");
+    let outcome = CanonicalJson::parse(OUTCOME.as_bytes()).expect("JSON");
+    runtime().block_on(async {
+        let store = SqliteStore::open(root).expect("a store");
+        for number in 0..rows {
+            let sealed = seal(&event_of(first, number, &outcome)).expect("sealable");
+            let append = store.append(&sealed, ExpectedHead::Any).await;
+            append.expect("an append");
+        }
+        store.close().await.expect("the store closes");
+    });
+    let from = root.join(first.as_str());
+    for id in others {
+        let to = root.join(id.as_str());
+        std::fs::create_dir(&to).expect("a directory");
+        for name in ["checkpoints.sqlite", "checkpoints.lock"] {
+            std::fs::copy(from.join(name), to.join(name)).expect("a copy");
+        }
+    }
+    ids
 }
 
 /// The floor of hydration: one thread scans, hashes and parses into the same types.

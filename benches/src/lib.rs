@@ -5,10 +5,13 @@
     reason = "a measurement that can't be set up has no other answer"
 )]
 
+mod command;
 mod ledger;
 mod measure;
 
+pub use command::command;
 pub use ledger::{
-    OUTCOME, bulk_ledger, event, event_of, open_bare, runtime, scan_hash_parse, workflow,
+    OUTCOME, bulk_ledger, bulk_ledgers, event, event_of, open_bare, runtime, scan_hash_parse,
+    workflow,
 };
 pub use measure::{Figures, Size, alternate, print_table};

@@ -16,6 +16,9 @@ mod repin;
 mod seal;
 mod verify;
 
+use std::num::NonZero;
+use std::thread;
+
 use clap::{Parser, Subcommand, ValueEnum};
 use piton_ledger::StateMachine;
 
@@ -66,6 +69,11 @@ pub(crate) struct Context<'a> {
     pub(crate) recorded: Option<&'static str>,
 }
 
+/// How much is read at once.
+pub(crate) fn cores() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
+
 /// How results are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -80,10 +88,10 @@ impl CommandLine {
     pub(crate) fn walks_many(&self) -> bool {
         match &self.command {
             Command::Verify(command) => command.walks_many(),
+            Command::List(_) => true,
             Command::Append(_)
             | Command::Hydrate(_)
             | Command::Log(_)
-            | Command::List(_)
             | Command::Head(_)
             | Command::Repin(_)
             | Command::Delete(_)

@@ -5,11 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use piton_ledger::WorkflowId;
-use piton_store::{PersistedRow, StoreError, Tail, WorkflowCatalog, WorkflowStats};
+use piton_store::{StoreError, Tail, WorkflowCatalog, WorkflowStats};
 
 use crate::connection;
 use crate::create;
 use crate::error::io_of_store;
+use crate::glance;
+use crate::image::Ends;
 use crate::lock::{Locked, SqliteLock};
 use crate::paths::{self, Paths};
 use crate::pin::{self, Pin};
@@ -32,12 +34,17 @@ impl WorkflowCatalog for SqliteStore {
             first_written_at: None,
             last_row: None,
         };
-        let Some(mut reader) = reader::open(&self.inner.root, &call).await? else {
-            return Ok(stats);
+        let (rows, first, last) = match glance::ends(&self.inner.root, workflow) {
+            Some(ends) => ends,
+            None => {
+                let Some(mut reader) = reader::open(&self.inner.root, &call).await? else {
+                    return Ok(stats);
+                };
+                let counted = count(&mut reader).await;
+                reader.close().await;
+                counted.map_err(|error| call.sql(error))?
+            }
         };
-        let counted = count(&mut reader).await;
-        reader.close().await;
-        let (rows, first, last) = counted.map_err(|error| call.sql(error))?;
         stats.rows = rows;
         stats.first_written_at = first.and_then(|row| row.written_at.as_text().map(Box::from));
         stats.last_row = last;
@@ -108,15 +115,15 @@ fn list(root: &Path) -> std::io::Result<Vec<WorkflowId>> {
 
 /// Whether a directory holds a ledger: a database, its log, or a lock file with a pin.
 fn is_recorded(directory: &Path) -> std::io::Result<bool> {
-    let has_database = paths::stamp(&directory.join(paths::DATABASE))?.is_some();
+    if paths::stamp(&directory.join(paths::DATABASE))?.is_some() {
+        return Ok(true);
+    }
     let has_pin = paths::stamp(&directory.join(paths::LOCK))?.is_some_and(|lock| lock.length > 0);
     let has_log = paths::stamp(&directory.join(paths::LOG))?.is_some_and(|log| log.length > 0);
-    Ok(has_database || has_pin || has_log)
+    Ok(has_pin || has_log)
 }
 
-type Counted = (u64, Option<PersistedRow>, Option<PersistedRow>);
-
-async fn count(reader: &mut Reader) -> Result<Counted, sqlx::Error> {
+async fn count(reader: &mut Reader) -> Result<Ends, sqlx::Error> {
     let Some(statements) = row::statements(reader.layout.table) else {
         return Ok((0, None, None));
     };

@@ -40,6 +40,8 @@ mod connection;
 mod create;
 mod error;
 mod flock;
+mod glance;
+mod image;
 mod insert;
 mod lock;
 #[cfg(test)]

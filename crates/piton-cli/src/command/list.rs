@@ -1,16 +1,20 @@
 //! Owns `list`: what is known of each workflow without walking it. Nothing is verified.
 
+use futures_util::stream::{self, StreamExt as _};
 use piton_ledger::{ChainHead, StateMachine, WorkflowId};
-use piton_store::{AnyStore, Stored, WorkflowCatalog as _, WorkflowStats};
+use piton_store::{AnyStore, StoreError, Stored, WorkflowCatalog as _, WorkflowStats};
 use serde::Serialize;
 
 use crate::command::log::{short_head, time_of};
-use crate::command::{Context, Format};
+use crate::command::{Context, Format, cores};
 use crate::console::Console;
 use crate::escape;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, Unchecked};
 use crate::store::{StoreArgument, closing};
+
+/// How many workflows one task counts, and how many answers wait at most for each core.
+const PIECE: usize = 32;
 
 /// List the workflows of a store; nothing is verified
 #[derive(Debug, clap::Args)]
@@ -52,6 +56,7 @@ impl List {
         console: &mut Console<'_>,
     ) -> Result<ExitStatus, Failure> {
         let workflows = store.list().await?;
+        let widths = Widths::of::<M>(&workflows);
         if self.format == Format::Text {
             if workflows.is_empty() {
                 console.line("no workflows")?;
@@ -64,34 +69,63 @@ impl List {
                 "first written at",
                 "last written at",
             ];
-            table_line::<M>("workflow", columns, &workflows, console)?;
+            table_line("workflow", columns, widths, console)?;
         }
+        // Shared out in pieces: for most workflows a task of their own would cost more than the
+        // answer.
+        let mut pieces = stream::iter(workflows.chunks(PIECE).map(<[WorkflowId]>::to_vec))
+            .map(|piece| tokio::spawn(count(store.clone(), piece)))
+            .buffered(cores());
         let mut worst = ExitStatus::Done;
-        for workflow in &workflows {
-            if console.is_output_closed() {
-                break;
-            }
-            match (store.stats(workflow).await, self.format) {
-                (Ok(stats), Format::Json) => console.json(&entry::<M>(&stats))?,
-                (Ok(stats), Format::Text) => {
-                    let columns = columns::<M>(&stats);
-                    let columns = columns.each_ref().map(String::as_str);
-                    table_line::<M>(workflow.as_str(), columns, &workflows, console)?;
-                }
-                (Err(error), format) => {
-                    worst = worst.worse(ExitStatus::CouldNotCheck);
-                    match format {
-                        Format::Json => console.json(&Unchecked::new(workflow, &error))?,
-                        Format::Text => {
-                            let message = escape::visible(&error.to_string());
-                            console.complain(format_args!("error: {message}"));
-                        }
-                    }
-                }
+        while !console.is_output_closed()
+            && let Some(counted) = pieces.next().await
+        {
+            let counted =
+                counted.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+            for (workflow, stats) in counted {
+                worst = worst.worse(self.tell::<M>(&workflow, stats, widths, console)?);
             }
         }
         Ok(worst)
     }
+
+    fn tell<M: StateMachine>(
+        &self,
+        workflow: &WorkflowId,
+        stats: Result<WorkflowStats, StoreError>,
+        widths: Widths,
+        console: &mut Console<'_>,
+    ) -> Result<ExitStatus, Failure> {
+        match (stats, self.format) {
+            (Ok(stats), Format::Json) => console.json(&entry::<M>(&stats))?,
+            (Ok(stats), Format::Text) => {
+                let columns = columns::<M>(&stats);
+                let columns = columns.each_ref().map(String::as_str);
+                table_line(workflow.as_str(), columns, widths, console)?;
+            }
+            (Err(error), Format::Json) => {
+                console.json(&Unchecked::new(workflow, &error))?;
+                return Ok(ExitStatus::CouldNotCheck);
+            }
+            (Err(error), Format::Text) => {
+                let message = escape::visible(&error.to_string());
+                console.complain(format_args!("error: {message}"));
+                return Ok(ExitStatus::CouldNotCheck);
+            }
+        }
+        Ok(ExitStatus::Done)
+    }
+}
+
+type Counted = (WorkflowId, Result<WorkflowStats, StoreError>);
+
+async fn count(store: AnyStore, workflows: Vec<WorkflowId>) -> Vec<Counted> {
+    let mut counted = Vec::with_capacity(workflows.len());
+    for workflow in workflows {
+        let stats = store.stats(&workflow).await;
+        counted.push((workflow, stats));
+    }
+    counted
 }
 
 fn entry<M: StateMachine>(stats: &WorkflowStats) -> Entry<'_> {
@@ -137,16 +171,33 @@ fn columns<M: StateMachine>(stats: &WorkflowStats) -> [String; 5] {
     ]
 }
 
-fn table_line<M: StateMachine>(
+/// How wide the columns are that differ from list to list.
+#[derive(Debug, Clone, Copy)]
+struct Widths {
+    id: usize,
+    state: usize,
+}
+
+impl Widths {
+    fn of<M: StateMachine>(workflows: &[WorkflowId]) -> Self {
+        let ids = workflows.iter().map(|id| id.as_str().len());
+        let states = M::KINDS.iter().map(|kind| kind.slug().len());
+        Self {
+            id: ids.max().unwrap_or(0).max("workflow".len()),
+            state: states.max().unwrap_or(0).max("latest state".len()),
+        }
+    }
+}
+
+fn table_line(
     workflow: &str,
     [rows, head, state, first, last]: [&str; 5],
-    workflows: &[WorkflowId],
+    Widths {
+        id: widest_id,
+        state: widest_state,
+    }: Widths,
     console: &mut Console<'_>,
 ) -> Result<(), Failure> {
-    let ids = workflows.iter().map(|id| id.as_str().len());
-    let widest_id = ids.max().unwrap_or(0).max("workflow".len());
-    let states = M::KINDS.iter().map(|kind| kind.slug().len());
-    let widest_state = states.max().unwrap_or(0).max("latest state".len());
     console.line(format_args!(
         "{workflow:widest_id$}  {rows:>6}  {head:19}  {state:widest_state$}  {first:20}  {last}"
     ))

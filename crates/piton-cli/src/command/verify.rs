@@ -1,8 +1,5 @@
 //! Owns `verify`: one verdict a workflow. It turns no verdict into policy.
 
-use std::num::NonZero;
-use std::thread;
-
 use futures_util::{StreamExt as _, stream};
 use piton_ledger::{StateMachine, WorkflowId};
 use piton_store::{AnyStore, StoreError, Tail, WorkflowCatalog as _};
@@ -11,7 +8,7 @@ use piton_verify::{
 };
 use serde::Serialize;
 
-use crate::command::{Context, Format};
+use crate::command::{Context, Format, cores};
 use crate::console::{Console, Progress, Tone};
 use crate::escape;
 use crate::exit::ExitStatus;
@@ -251,8 +248,4 @@ impl Walk {
             answer: checked.map(Verdict::Audited),
         }
     }
-}
-
-fn cores() -> usize {
-    thread::available_parallelism().map_or(1, NonZero::get)
 }
