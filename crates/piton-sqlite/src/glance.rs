@@ -1,8 +1,8 @@
-//! Owns a look at a small ledger at rest: its file is read at once, without an engine. It says
-//! nothing of a ledger that is at work, damaged, large or in any way unusual; SQLite is asked then.
+//! Owns a look at a small ledger at rest: its file is read at once. It says nothing of a
+//! ledger that is at work, damaged, large or in any way unusual; its database is opened then.
 //!
-//! A directory of ten thousand ledgers is listed so. To open each as a database takes ten times as
-//! long, most of it for a log and shared memory that are made and removed again.
+//! A directory of ten thousand ledgers is listed so. To open each as a database takes much longer,
+//! most of it for a thread, a log and shared memory that are made and removed again.
 //!
 //! Nothing changes meanwhile: the lock on the directory keeps writers from opening, as it does for
 //! readers that read a database [as one that nobody writes to](crate::reader), and the file is
@@ -81,7 +81,7 @@ pub(crate) fn ends(root: &Path, workflow: &WorkflowId) -> Option<Ends> {
     database.read_exact(&mut bytes).ok()?;
     let after = rustix::fs::fstat(&database).ok()?;
     let is_unchanged = stamp(&before) == stamp(&after) && is_at_rest();
-    is_unchanged.then(|| image::ends(&bytes)).flatten()
+    is_unchanged.then(|| image::ends(bytes)).flatten()
 }
 
 fn is_absent(look: Result<Stat, Errno>) -> bool {

@@ -98,7 +98,7 @@ impl<'l, 'c> Engine<'l, 'c> {
 
 /// Decodes a row, whatever the types of its values. A sequence that is not a whole number becomes
 /// 0, which no intact chain holds.
-fn decode(row: &Row<'_>) -> Result<PersistedRow, rusqlite::Error> {
+pub(crate) fn decode(row: &Row<'_>) -> Result<PersistedRow, rusqlite::Error> {
     let sequence = match row.get_ref(0)? {
         ValueRef::Integer(sequence) => sequence,
         ValueRef::Null | ValueRef::Real(_) | ValueRef::Text(_) | ValueRef::Blob(_) => 0,
