@@ -9,7 +9,7 @@ use cargo_metadata::TargetKind;
 use xshell::cmd;
 
 use crate::workspace::Workspace;
-use crate::{bench, campaign, contract, deny, fence, no_std, process, semver, test};
+use crate::{bench, campaign, contract, deny, fence, instructions, no_std, process, semver, test};
 
 /// One check, callable on its own as `cargo xtask ci NAME`.
 struct Step {
@@ -58,6 +58,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "bench",
         run: bench_smoke,
+    },
+    Step {
+        name: "instructions",
+        run: count_instructions,
     },
     Step {
         name: "semver",
@@ -156,6 +160,10 @@ fn bench_smoke(workspace: &Workspace) -> Result<()> {
         return Ok(());
     }
     bench::run(workspace, &["--smoke".to_owned()])
+}
+
+fn count_instructions(workspace: &Workspace) -> Result<()> {
+    instructions::run(workspace, &[])
 }
 
 fn campaigns(workspace: &Workspace) -> Result<()> {

@@ -51,7 +51,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-fn is_continuous_integration(variable: Option<&str>) -> bool {
+/// Whether this runs where nothing that is promised may be written.
+pub(crate) fn is_continuous_integration(variable: Option<&str>) -> bool {
     !matches!(variable, None | Some("" | "0" | "false"))
 }
 

@@ -1,5 +1,5 @@
 //! Development commands of the workspace: test, ci, fence, bench, campaign, contract, fuzz,
-//! goldens, mutants, postgres.
+//! goldens, instructions, mutants, postgres.
 //!
 //! Owns the command line; each command has a file of its own. It must not depend on a product
 //! crate: the commands have to work while the product does not compile.
@@ -13,6 +13,7 @@ mod deny;
 mod fence;
 mod fuzz;
 mod goldens;
+mod instructions;
 mod mutants;
 mod no_std;
 mod postgres;
@@ -45,6 +46,8 @@ usage: cargo xtask COMMAND
   campaign [NAME] [--short] [--budget MINUTES] [--seed N]
                  damage real ledgers on purpose; writes docs/evidence/ unless --short
   goldens        write goldens/ anew from what the code does now
+  instructions [--record]
+                 count what seal, link, parse and walk execute; compare with the record
   mutants [CRATE…]
                  change the core line by line; a test has to notice each change
   postgres -- COMMAND [ARGS]
@@ -79,6 +82,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ("fuzz", rest) => fuzz::run(&Workspace::open()?, rest),
         ("campaign", rest) => campaign::run(&Workspace::open()?, rest),
         ("goldens", []) => goldens::run(&Workspace::open()?),
+        ("instructions", rest) => instructions::run(&Workspace::open()?, rest),
         ("mutants", packages) => mutants::run(&Workspace::open()?, packages),
         ("postgres", rest) => postgres::run(&Workspace::open()?, rest),
         // Not for people: how this program calls itself.
