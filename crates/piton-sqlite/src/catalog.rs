@@ -34,7 +34,11 @@ impl WorkflowCatalog for SqliteStore {
             first_written_at: None,
             last_row: None,
         };
-        let (rows, first, last) = match glance::ends(&self.inner.root, workflow) {
+        let Ends {
+            rows,
+            first_written_at,
+            last,
+        } = match glance::ends(&self.inner.root, workflow) {
             Some(ends) => ends,
             None => {
                 let Some(mut reader) = reader::open(&self.inner.root, &call).await? else {
@@ -46,7 +50,7 @@ impl WorkflowCatalog for SqliteStore {
             }
         };
         stats.rows = rows;
-        stats.first_written_at = first.and_then(|row| row.written_at.as_text().map(Box::from));
+        stats.first_written_at = first_written_at.and_then(|time| time.as_text().map(Box::from));
         stats.last_row = last;
         Ok(stats)
     }
@@ -125,14 +129,18 @@ fn is_recorded(directory: &Path) -> std::io::Result<bool> {
 
 async fn count(reader: &mut Reader) -> Result<Ends, sqlx::Error> {
     let Some(statements) = row::statements(reader.layout.table) else {
-        return Ok((0, None, None));
+        return Ok(Ends::default());
     };
     let connection = &mut reader.connection;
     let rows: i64 = connection::scalar(connection, "SELECT count(*) FROM checkpoint_chain").await?;
     let first = row::one(connection, statements.first).await?;
     let last = row::one(connection, statements.last).await?;
     // A count is never negative.
-    Ok((u64::try_from(rows).unwrap_or(0), first, last))
+    Ok(Ends {
+        rows: u64::try_from(rows).unwrap_or(0),
+        first_written_at: first.map(|row| row.written_at),
+        last,
+    })
 }
 
 /// Notes an empty chain, so that whoever reads while the rows go does not miss them.

@@ -4,17 +4,34 @@
 //! Only a database of exactly this layout has an answer here; for any other, and on any failure,
 //! the file itself has to be opened.
 
+use std::cell::RefCell;
 use std::sync::OnceLock;
 
-use piton_store::PersistedRow;
+use piton_store::{PersistedRow, Stored};
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::row;
 use crate::scan;
-use crate::schema::{LAYOUT_VERSION, SCHEMA, Table};
+use crate::schema::{LAYOUT_VERSION, SCHEMA};
 
-/// How many rows there are, the first and the last.
-pub(crate) type Ends = (u64, Option<PersistedRow>, Option<PersistedRow>);
+/// How many rows there are, when the first was written, and the last.
+#[derive(Debug, Default)]
+pub(crate) struct Ends {
+    pub(crate) rows: u64,
+    pub(crate) first_written_at: Option<Stored>,
+    pub(crate) last: Option<PersistedRow>,
+}
+
+/// All columns of the last row, as [`scan::decode`] reads them, and what tells of the others.
+const ENDS: &str = "\
+    SELECT sequence, transition_id, prior_head, next_head, event_bytes, written_at, \
+        (SELECT written_at FROM checkpoint_chain ORDER BY sequence LIMIT 1), \
+        (SELECT count(*) FROM checkpoint_chain) \
+    FROM checkpoint_chain ORDER BY sequence DESC LIMIT 1";
+
+thread_local! {
+    /// To open an engine takes longer than to ask it.
+    static ENGINE: RefCell<Option<Connection>> = const { RefCell::new(None) };
+}
 
 /// Counts the rows of a database and reads its ends; none unless its layout is exactly ours.
 pub(crate) fn ends(mut bytes: Vec<u8>) -> Option<Ends> {
@@ -24,34 +41,42 @@ pub(crate) fn ends(mut bytes: Vec<u8>) -> Option<Ends> {
         versions @ ([1, 1] | [2, 2]) => versions.copy_from_slice(&[1, 1]),
         _ => return None,
     }
-    let mut engine = Connection::open_in_memory().ok()?;
-    engine
-        .deserialize_read_exact("main", bytes.as_slice(), bytes.len(), true)
-        .ok()?;
-    if layout(&engine).ok()? != *plain_layout()? || !is_known(&engine)? {
+    // "User version number"
+    let version = u32::from_be_bytes(*bytes.get(60..64)?.first_chunk()?);
+    if i64::from(version) > LAYOUT_VERSION {
         return None;
     }
-    let statements = row::statements(Table::WithRowid)?;
-    let rows: i64 = engine
-        .query_row("SELECT count(*) FROM checkpoint_chain", (), |row| {
-            row.get(0)
-        })
-        .ok()?;
-    let end = |statement| {
-        engine
-            .query_row(statement, (), scan::decode)
-            .optional()
-            .ok()
-    };
-    let rows = u64::try_from(rows).ok()?;
-    Some((rows, end(statements.first)?, end(statements.last)?))
+    ENGINE.with(|kept| {
+        // One that fails is not used again.
+        let mut engine = match kept.take() {
+            Some(engine) => engine,
+            None => Connection::open_in_memory().ok()?,
+        };
+        let ends = read(&mut engine, &bytes)?;
+        kept.replace(Some(engine));
+        Some(ends)
+    })
 }
 
-fn is_known(engine: &Connection) -> Option<bool> {
-    let version: i64 = engine
-        .query_row("PRAGMA user_version", (), |row| row.get(0))
+fn read(engine: &mut Connection, bytes: &[u8]) -> Option<Ends> {
+    engine
+        .deserialize_read_exact("main", bytes, bytes.len(), true)
         .ok()?;
-    Some((0..=LAYOUT_VERSION).contains(&version))
+    if layout(engine).ok()? != *plain_layout()? {
+        return None;
+    }
+    let found = engine.query_row(ENDS, (), |row| {
+        let rows: i64 = row.get(7)?;
+        Ok((rows, scan::stored(row.get_ref(6)?), scan::decode(row)?))
+    });
+    match found.optional().ok()? {
+        None => Some(Ends::default()),
+        Some((rows, first_written_at, last)) => Some(Ends {
+            rows: u64::try_from(rows).ok()?,
+            first_written_at: Some(first_written_at),
+            last: Some(last),
+        }),
+    }
 }
 
 /// Kind, name, table and statement of everything in a database.

@@ -117,7 +117,7 @@ pub(crate) fn decode(row: &Row<'_>) -> Result<PersistedRow, rusqlite::Error> {
     })
 }
 
-fn stored(value: ValueRef<'_>) -> Stored {
+pub(crate) fn stored(value: ValueRef<'_>) -> Stored {
     match value {
         // A text that is not UTF-8 is kept as the bytes that it is.
         ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
