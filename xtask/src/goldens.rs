@@ -43,7 +43,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
                 .env_remove("INSTA_FORCE_PASS"),
         )?;
     }
-    process::run(cmd!(shell, "git status --short -- goldens docs/threat-model.md"))?;
+    process::run(cmd!(
+        shell,
+        "git status --short -- goldens docs/threat-model.md"
+    ))?;
     eprintln!(
         "a golden change is a commit of its own, with a line in CHANGELOG.md and, if somebody \
          must change something because of it, a record in docs/decisions/"
