@@ -48,8 +48,9 @@ usage: cargo xtask COMMAND
   goldens        write goldens/ anew from what the code does now
   instructions [--record]
                  count what seal, link, parse and walk execute; compare with the record
-  mutants [CRATE…]
-                 change the core line by line; a test has to notice each change
+  mutants [CRATE… | --record]
+                 change the core line by line; a test has to notice each change; --record
+                 publishes in docs/mutation.md what the last runs left
   postgres -- COMMAND [ARGS]
                  run a command with the temporary Postgres that the tests get
 ";
@@ -83,6 +84,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ("campaign", rest) => campaign::run(&Workspace::open()?, rest),
         ("goldens", []) => goldens::run(&Workspace::open()?),
         ("instructions", rest) => instructions::run(&Workspace::open()?, rest),
+        ("mutants", [option]) if option == "--record" => mutants::record(&Workspace::open()?),
         ("mutants", packages) => mutants::run(&Workspace::open()?, packages),
         ("postgres", rest) => postgres::run(&Workspace::open()?, rest),
         // Not for people: how this program calls itself.

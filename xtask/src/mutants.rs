@@ -6,10 +6,12 @@
 
 mod accepted;
 mod outcomes;
+mod record;
 mod report;
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use xshell::cmd;
@@ -19,7 +21,8 @@ use crate::tool::Tool;
 use crate::workspace::Workspace;
 
 use self::accepted::Accepted;
-use self::outcomes::Mutant;
+use self::outcomes::Outcomes;
+use self::record::{Record, Run};
 
 /// The release whose mutants `.config/mutants.txt` names; another may make others.
 const MUTANTS: Tool = Tool {
@@ -81,12 +84,44 @@ pub(crate) fn run(workspace: &Workspace, packages: &[String]) -> Result<()> {
     let program = MUTANTS.installed(workspace)?;
     let mut mutants = Vec::new();
     for suite in &suites {
-        mutants.extend(test_suite(workspace, &program, suite)?);
+        test_suite(workspace, &program, suite)?;
+        mutants.extend(outcomes(workspace, suite)?.mutants);
     }
     let packages: Vec<&str> = suites.iter().map(|suite| suite.package).collect();
     let report = report::compare(&packages, &mutants, &accepted);
     print!("{report}");
     report.judge(ACCEPTED)
+}
+
+/// Publishes the score of every package whose last run is still there, without another run.
+///
+/// # Errors
+///
+/// A run that did not come to its end, and what [`run`] refuses.
+pub(crate) fn record(workspace: &Workspace) -> Result<()> {
+    let accepted = accepted(workspace)?;
+    let mut packages = BTreeMap::new();
+    for suite in SUITES {
+        if !outcomes_file(workspace, suite).exists() {
+            eprintln!("{} was not run here, and is left out", suite.package);
+            continue;
+        }
+        let Outcomes { date, mutants } = outcomes(workspace, suite)?;
+        let report = report::compare(&[suite.package], &mutants, &accepted);
+        report.judge(ACCEPTED)?;
+        let tally = report
+            .tally(suite.package)
+            .with_context(|| format!("the last run of {} was of another", suite.package))?;
+        let tested_by = suite.tested_by.iter().map(|&one| one.to_owned()).collect();
+        let run = Run {
+            date,
+            tested_by,
+            tally,
+        };
+        packages.insert(suite.package.to_owned(), run);
+    }
+    let tool = format!("{} {}", MUTANTS.name, MUTANTS.version);
+    Record { tool, packages }.write(&workspace.root)
 }
 
 fn chosen(packages: &[String]) -> Result<Vec<&'static Suite>> {
@@ -117,12 +152,21 @@ fn accepted(workspace: &Workspace) -> Result<Vec<Accepted>> {
     accepted::parse(&text).with_context(|| format!("{ACCEPTED} could not be understood"))
 }
 
-/// Tests every mutant of one package and reads what became of it.
-fn test_suite(workspace: &Workspace, program: &Path, suite: &Suite) -> Result<Vec<Mutant>> {
+/// Where the tool leaves what it did to one package.
+fn output(workspace: &Workspace, suite: &Suite) -> PathBuf {
+    workspace.root.join("target/mutants").join(suite.package)
+}
+
+fn outcomes_file(workspace: &Workspace, suite: &Suite) -> PathBuf {
+    output(workspace, suite).join("mutants.out/outcomes.json")
+}
+
+/// Tests every mutant of one package.
+fn test_suite(workspace: &Workspace, program: &Path, suite: &Suite) -> Result<()> {
     let package = suite.package;
     let tested_by = suite.tested_by.join(",");
-    let output = workspace.root.join("target/mutants").join(package);
-    let outcomes = output.join("mutants.out/outcomes.json");
+    let output = output(workspace, suite);
+    let outcomes = outcomes_file(workspace, suite);
     // An old answer must not be taken for the new one if the tool stops before it writes.
     if outcomes.exists() {
         fs::remove_file(&outcomes)?;
@@ -139,19 +183,23 @@ fn test_suite(workspace: &Workspace, program: &Path, suite: &Suite) -> Result<Ve
         )
         .env("CARGO_TARGET_DIR", build),
     );
-    if let Err(error) = tested
-        && !is_a_finding(&error)
-    {
-        return Err(error);
+    match tested {
+        Err(error) if !is_a_finding(&error) => Err(error),
+        Ok(()) | Err(_) => Ok(()),
     }
-    let text = fs::read_to_string(&outcomes)
-        .with_context(|| format!("{} could not be read", outcomes.display()))?;
-    let mutants = outcomes::parse(&text)
-        .with_context(|| format!("{} could not be understood", outcomes.display()))?;
-    if mutants.is_empty() {
-        bail!("{package} has no mutants");
+}
+
+/// Reads what became of the mutants of one package in its last run.
+fn outcomes(workspace: &Workspace, suite: &Suite) -> Result<Outcomes> {
+    let path = outcomes_file(workspace, suite);
+    let text = fs::read_to_string(&path)
+        .with_context(|| format!("{} could not be read", path.display()))?;
+    let outcomes = outcomes::parse(&text)
+        .with_context(|| format!("{} could not be understood", path.display()))?;
+    if outcomes.mutants.is_empty() {
+        bail!("{} has no mutants", suite.package);
     }
-    Ok(mutants)
+    Ok(outcomes)
 }
 
 /// Whether the tool ended because some mutants survived or timed out, which the report judges.

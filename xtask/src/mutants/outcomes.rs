@@ -55,17 +55,26 @@ pub(super) enum Fate {
     Survived,
 }
 
+/// What one run of the tool found.
+#[derive(Debug)]
+pub(super) struct Outcomes {
+    /// The day on which the run ended, as `2026-12-31`, in UTC.
+    pub(super) date: String,
+    pub(super) mutants: Vec<Mutant>,
+}
+
 /// Reads `outcomes.json`; the mutants come in the order of their files and positions.
 ///
 /// # Errors
 ///
 /// When the tests fail without any mutation, when the run did not come to its end, and when the
 /// text is not what cargo-mutants writes.
-pub(super) fn parse(text: &str) -> Result<Vec<Mutant>> {
+pub(super) fn parse(text: &str) -> Result<Outcomes> {
     let file: File = serde_json::from_str(text)?;
-    if file.end_time.is_none() {
-        bail!("the run did not come to its end");
-    }
+    let end_time = file.end_time.context("the run did not come to its end")?;
+    let (date, _) = end_time
+        .split_once('T')
+        .with_context(|| format!("`{end_time}` is no time"))?;
     let mut mutants = Vec::new();
     let mut has_baseline = false;
     for outcome in file.outcomes {
@@ -88,7 +97,10 @@ pub(super) fn parse(text: &str) -> Result<Vec<Mutant>> {
             .then_with(|| key(left).cmp(&key(right)))
     });
     number_namesakes(&mut mutants);
-    Ok(mutants)
+    Ok(Outcomes {
+        date: date.to_owned(),
+        mutants,
+    })
 }
 
 #[derive(Deserialize)]
@@ -197,7 +209,8 @@ mod tests {
 
     #[test]
     fn each_outcome_has_its_fate() {
-        let mutants = parse(FIXTURE).expect("the fixture can be read");
+        let Outcomes { date, mutants } = parse(FIXTURE).expect("the fixture can be read");
+        assert_eq!(date, "2026-11-30");
         let found: Vec<(String, u64, &str, Fate)> = mutants
             .iter()
             .map(|mutant| {

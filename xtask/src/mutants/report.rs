@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
 
 use super::accepted::Accepted;
 use super::outcomes::{Fate, Mutant};
@@ -19,12 +20,12 @@ pub(super) struct Report {
 }
 
 /// How many mutants had which fate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Tally {
-    caught: u32,
-    timed_out: u32,
-    unviable: u32,
-    survived: u32,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Tally {
+    pub(super) caught: u32,
+    pub(super) timed_out: u32,
+    pub(super) unviable: u32,
+    pub(super) survived: u32,
 }
 
 impl Tally {
@@ -38,7 +39,7 @@ impl Tally {
         *counter += 1;
     }
 
-    fn add(&mut self, other: Self) {
+    pub(super) fn add(&mut self, other: Self) {
         self.caught += other.caught;
         self.timed_out += other.timed_out;
         self.unviable += other.unviable;
@@ -50,7 +51,7 @@ impl Tally {
         self.caught + self.timed_out + self.survived
     }
 
-    fn mutants(self) -> u32 {
+    pub(super) fn mutants(self) -> u32 {
         self.viable() + self.unviable
     }
 
@@ -58,6 +59,14 @@ impl Tally {
     /// full score reads as one.
     fn score(self) -> Option<u32> {
         ((self.caught + self.timed_out) * 1000).checked_div(self.viable())
+    }
+
+    /// Words the score.
+    pub(super) fn percentage(self) -> String {
+        self.score().map_or_else(
+            || "-".to_owned(),
+            |tenths| format!("{}.{} %", tenths / 10, tenths % 10),
+        )
     }
 }
 
@@ -97,6 +106,11 @@ pub(super) fn compare(packages: &[&str], mutants: &[Mutant], accepted: &[Accepte
 }
 
 impl Report {
+    /// Gives the counts of one package.
+    pub(super) fn tally(&self, package: &str) -> Option<Tally> {
+        self.tallies.get(package).copied()
+    }
+
     /// Turns the differences into one error that names them all.
     ///
     /// # Errors
@@ -141,10 +155,7 @@ impl fmt::Display for Report {
 }
 
 fn line(formatter: &mut fmt::Formatter<'_>, name: &str, tally: Tally) -> fmt::Result {
-    let score = tally.score().map_or_else(
-        || "-".to_owned(),
-        |tenths| format!("{}.{} %", tenths / 10, tenths % 10),
-    );
+    let score = tally.percentage();
     writeln!(
         formatter,
         "{name:<16}{:>9}{:>9}{:>11}{:>10}{:>11}{score:>9}",
@@ -170,7 +181,9 @@ crates/piton-ledger/src/json/number.rs: replace < with <= in scan (2 of 2)
 ";
 
     fn report(packages: &[&str], list: &str) -> Report {
-        let mutants = outcomes::parse(FIXTURE).expect("the fixture can be read");
+        let mutants = outcomes::parse(FIXTURE)
+            .expect("the fixture can be read")
+            .mutants;
         let accepted = accepted::parse(list).expect("the list is in order");
         compare(packages, &mutants, &accepted)
     }
