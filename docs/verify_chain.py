@@ -790,7 +790,8 @@ def guarded(workflow: Optional[str], check: Callable[[], Answer]) -> Answer:
     """Whatever stops a check is an answer too, and never a good one."""
     try:
         return check()
-    except (CouldNotCheck, sqlite3.Error, OSError) as error:
+    # SQLite may quote a damaged name in a message that is no UTF-8.
+    except (CouldNotCheck, sqlite3.Error, OSError, UnicodeDecodeError) as error:
         return Answer(workflow, error=str(error))
 
 

@@ -226,7 +226,11 @@ fn a_workflow_that_vanishes_while_it_is_read_has_no_verdict() {
                 .verify::<VulnState>(&chain.workflow)
                 .await
         };
-        for later in [None, Some(Tail::Empty), Some(first)] {
+        let anew = Tail::At {
+            sequence: chain.tail.sequence().expect("there are rows"),
+            head: ChainHead::from_bytes([1; 32]),
+        };
+        for later in [None, Some(Tail::Empty), Some(first), Some(anew)] {
             let error = verify(later).await.expect_err("nothing is known");
             assert_eq!(error.retry(), piton_store::Retry::Helps, "{error}");
         }
