@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row};
 use sqlx::SqliteConnection;
 use sqlx::sqlite::LockedSqliteHandle;
 
-/// A batch is full with this many rows, or with [`BATCH_BYTES`] in its events.
+/// A batch is full with this many rows, or with [`BATCH_BYTES`] in their columns.
 const BATCH_ROWS: usize = 256;
 const BATCH_BYTES: usize = 256 * 1024;
 
@@ -53,7 +53,7 @@ pub(crate) async fn scan(
     let mut bytes = 0;
     while let Some(row) = selected.next()? {
         let row = decode(row)?;
-        bytes += row.event_bytes.as_ref().map_or(0, Vec::len);
+        bytes += size(&row);
         rows.push(row);
         if rows.len() >= BATCH_ROWS || bytes >= BATCH_BYTES {
             bytes = 0;
@@ -67,6 +67,22 @@ pub(crate) async fn scan(
         batch(rows).await;
     }
     Ok(())
+}
+
+/// How much memory the columns of a row take; a foreign one may hold anything.
+fn size(row: &PersistedRow) -> usize {
+    let stored = [
+        &row.transition_id,
+        &row.prior_head,
+        &row.next_head,
+        &row.written_at,
+    ];
+    let length = |stored: &Stored| match stored {
+        Stored::Text(text) => text.len(),
+        Stored::Bytes(bytes) => bytes.len(),
+        Stored::Null => 0,
+    };
+    row.event_bytes.as_ref().map_or(0, Vec::len) + stored.into_iter().map(length).sum::<usize>()
 }
 
 /// The same connection under the driver that hands out values where they lie.
