@@ -226,6 +226,15 @@ fn the_script_agrees_on_what_is_an_event() {
     }
 }
 
+/// The bytes with one part of them replaced by another.
+fn replaced(bytes: &[u8], part: &[u8], by: &[u8]) -> Vec<u8> {
+    let at = bytes.windows(part.len()).position(|window| window == part);
+    let mut bytes = bytes.to_vec();
+    let at = at.expect("it is there");
+    bytes.splice(at..at + part.len(), by.iter().copied());
+    bytes
+}
+
 /// What a killed writer leaves: a database, perhaps empty, and a log that holds its newest rows.
 #[test]
 fn the_script_agrees_on_what_a_crash_leaves() {
@@ -269,6 +278,14 @@ fn the_script_agrees_on_what_a_crash_leaves() {
     leave("a journal", &database, &log, b"journal");
     leave("a damaged database", &database[..100], b"", b"");
     leave("no database at all", b"this is no database", b"", b"");
+    // SQLite quotes a name that it can't read, in a message that is then no UTF-8.
+    let named = replaced(&database, b"tablecheckpoint", b"table\x8fheckpoint");
+    let broken = replaced(
+        &named,
+        b"CREATE TABLE checkpoint",
+        b"CREATE TABLE (heckpoint",
+    );
+    leave("a schema that is no text", &broken, b"", b"");
     for part in 1..40 {
         let length = log.len() * part / 40;
         leave(
