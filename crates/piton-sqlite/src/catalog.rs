@@ -10,8 +10,7 @@ use piton_store::{StoreError, Tail, WorkflowCatalog, WorkflowStats};
 use crate::connection;
 use crate::create;
 use crate::error::io_of_store;
-use crate::glance;
-use crate::image::Ends;
+use crate::glance::{self, Ends};
 use crate::lock::{Locked, SqliteLock};
 use crate::paths::{self, Paths};
 use crate::pin::{self, Pin};
@@ -38,7 +37,7 @@ impl WorkflowCatalog for SqliteStore {
             rows,
             first_written_at,
             last,
-        } = match glance::ends(&self.inner.root, workflow) {
+        } = match glance::ends(&Paths::new(&self.inner.root, workflow), &call) {
             Some(ends) => ends,
             None => {
                 let Some(mut reader) = reader::open(&self.inner.root, &call).await? else {

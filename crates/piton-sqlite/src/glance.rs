@@ -1,102 +1,115 @@
-//! Owns a look at a small ledger at rest: its file is read at once. It says nothing of a
-//! ledger that is at work, damaged, large or in any way unusual; its database is opened then.
+//! Owns a look at a ledger at rest: SQLite reads its file as one that nobody writes to, on the
+//! caller's thread. It says nothing of a ledger that is at work, damaged or in any way unusual; a
+//! [`reader`](crate::reader) is opened then.
 //!
-//! A directory of ten thousand ledgers is listed so. To open each as a database takes much longer,
-//! most of it for a thread, a log and shared memory that are made and removed again.
+//! A directory of ten thousand ledgers is listed so. To open each as a reader does takes much
+//! longer, most of it for a thread, a log and shared memory that are made and removed again.
 //!
 //! Nothing changes meanwhile: the lock on the directory keeps writers from opening, as it does for
-//! readers that read a database [as one that nobody writes to](crate::reader), and the file is
-//! compared after the reading, in case somebody writes without that lock.
-//!
-//! On POSIX systems a process that closes a file loses all its locks on that file, even those of
-//! other connections. An open connection shows by its log and shared memory, and then the file is
-//! not touched; while one [is being opened](opening), it is not either.
+//! readers that can make no shared memory, and the file is compared afterwards, in case somebody
+//! writes without that lock.
 
-use std::fs::File;
-use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
-use std::io::Read as _;
-use std::path::Path;
+use std::fs::{File, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::sync::OnceLock;
 
-use piton_ledger::WorkflowId;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
-use rustix::io::Errno;
-use tokio::sync::{RwLock, RwLockWriteGuard};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use piton_store::{PersistedRow, Stored};
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
-use crate::image::{self, Ends};
-use crate::paths::{self, DATABASE, LOCK, LOG};
+use crate::error::Call;
+use crate::paths::{self, Paths};
+use crate::scan;
+use crate::schema::{LAYOUT_VERSION, SCHEMA};
 
-/// The longest database that is read at once.
-const LONGEST: u64 = 256 << 10;
-
-const SHARED_MEMORY: &str = "checkpoints.sqlite-shm";
-const JOURNAL: &str = "checkpoints.sqlite-journal";
-
-/// Which databases are being opened in this process by connections that will lock them. Several
-/// share an entry, which now and then costs a look, and never more.
-static OPENING: [RwLock<()>; 64] = [const { RwLock::const_new(()) }; 64];
-
-fn entry(directory: &Path) -> &'static RwLock<()> {
-    let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(directory.file_name());
-    let count = u64::try_from(OPENING.len()).unwrap_or(1);
-    let place = usize::try_from(hash % count).unwrap_or(0);
-    &OPENING[place]
+/// How many rows there are, when the first was written, and the last.
+#[derive(Debug, Default)]
+pub(crate) struct Ends {
+    pub(crate) rows: u64,
+    pub(crate) first_written_at: Option<Stored>,
+    pub(crate) last: Option<PersistedRow>,
 }
 
-/// Keeps looks away from a database until a connection that locks it has made its shared memory.
-pub(crate) async fn opening(directory: &Path) -> RwLockWriteGuard<'static, ()> {
-    entry(directory).write().await
-}
+/// All columns of the last row, as [`scan::decode`] reads them, and what tells of the others.
+const ENDS: &str = "\
+    SELECT sequence, transition_id, prior_head, next_head, event_bytes, written_at, \
+        (SELECT written_at FROM checkpoint_chain ORDER BY sequence LIMIT 1), \
+        (SELECT count(*) FROM checkpoint_chain) \
+    FROM checkpoint_chain ORDER BY sequence DESC LIMIT 1";
 
-/// Counts the rows of a workflow and reads its ends; none whenever SQLite has to be asked.
-pub(crate) fn ends(root: &Path, workflow: &WorkflowId) -> Option<Ends> {
-    let path = root.join(workflow.as_str());
-    let _away = entry(&path).try_read().ok()?;
-    // Where case does not tell names apart, this may be another workflow's directory.
-    let swapped = paths::swap_case(workflow.as_str());
-    if swapped != workflow.as_str() && !is_absent(rustix::fs::lstat(root.join(swapped))) {
-        return None;
-    }
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let directory = File::from(rustix::fs::open(&path, flags, Mode::empty()).ok()?);
+/// Counts the rows of a workflow and reads its ends; none whenever a reader has to be opened.
+pub(crate) fn ends(paths: &Paths, call: &Call<'_>) -> Option<Ends> {
+    paths.inspect(call).ok()??;
+    let directory = File::open(&paths.directory).ok()?;
     directory.try_lock_shared().ok()?;
-    let look = |name: &str| rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW);
-    let is_at_rest = || {
-        [LOG, SHARED_MEMORY, JOURNAL]
-            .into_iter()
-            .all(|name| is_absent(look(name)))
+    let look = || {
+        let beside = [paths.wal(), paths.shm(), paths.journal()];
+        let is_at_rest = beside
+            .iter()
+            .all(|path| matches!(paths::stamp(path), Ok(None)));
+        let database = std::fs::symlink_metadata(&paths.database).ok()?;
+        is_at_rest.then(|| stamp(&database))
     };
-    let lock = look(LOCK);
-    if !is_at_rest() || !(is_absent(lock) || lock.is_ok_and(|lock| is_file(&lock))) {
-        return None;
-    }
-    let before = look(DATABASE).ok().filter(is_file)?;
-    let length = u64::try_from(before.st_size).ok()?;
-    if length > LONGEST {
-        return None;
-    }
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let database = rustix::fs::openat(&directory, DATABASE, flags, Mode::empty()).ok()?;
-    let mut database = File::from(database);
-    let mut bytes = vec![0; usize::try_from(length).ok()?];
-    database.read_exact(&mut bytes).ok()?;
-    let after = rustix::fs::fstat(&database).ok()?;
-    let is_unchanged = stamp(&before) == stamp(&after) && is_at_rest();
-    is_unchanged.then(|| image::ends(bytes)).flatten()
+    let before = look()?;
+    let ends = read(paths)?;
+    (look()? == before).then_some(ends)
 }
 
-fn is_absent(look: Result<Stat, Errno>) -> bool {
-    look.is_err_and(|error| error == Errno::NOENT)
+fn read(paths: &Paths) -> Option<Ends> {
+    let path = utf8_percent_encode(paths.database.to_str()?, NON_ALPHANUMERIC);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let engine = Connection::open_with_flags(format!("file:{path}?immutable=1"), flags).ok()?;
+    if !is_plain(&engine)? {
+        return None;
+    }
+    let found = engine.query_row(ENDS, (), |row| {
+        let rows: i64 = row.get(7)?;
+        Ok((rows, scan::stored(row.get_ref(6)?), scan::decode(row)?))
+    });
+    match found.optional().ok()? {
+        None => Some(Ends::default()),
+        Some((rows, first_written_at, last)) => Some(Ends {
+            rows: u64::try_from(rows).ok()?,
+            first_written_at: Some(first_written_at),
+            last: Some(last),
+        }),
+    }
 }
 
-fn is_file(stat: &Stat) -> bool {
-    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+/// Whether a database has exactly our layout, of a version that we know.
+fn is_plain(engine: &Connection) -> Option<bool> {
+    static PLAIN: OnceLock<Option<Layout>> = OnceLock::new();
+    let plain = PLAIN.get_or_init(|| {
+        let engine = Connection::open_in_memory().ok()?;
+        engine.execute_batch(SCHEMA).ok()?;
+        layout(&engine).ok()
+    });
+    let version: i64 = engine
+        .query_row("PRAGMA user_version", (), |row| row.get(0))
+        .ok()?;
+    let is_known = (0..=LAYOUT_VERSION).contains(&version);
+    Some(is_known && layout(engine).ok()? == *plain.as_ref()?)
+}
+
+/// Kind, name, table and statement of everything in a database.
+type Layout = Vec<[Option<String>; 4]>;
+
+fn layout(engine: &Connection) -> rusqlite::Result<Layout> {
+    let all = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name";
+    let mut statement = engine.prepare(all)?;
+    let parts = statement.query_map((), |row| {
+        Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?])
+    })?;
+    parts.collect()
 }
 
 /// What differs once a file has been written to or another one has taken its place.
-fn stamp(stat: &Stat) -> impl PartialEq + use<> {
+fn stamp(database: &Metadata) -> impl PartialEq + use<> {
     (
-        (stat.st_dev, stat.st_ino, stat.st_size),
-        (stat.st_mtime, stat.st_mtime_nsec),
-        (stat.st_ctime, stat.st_ctime_nsec),
+        (database.dev(), database.ino(), database.len()),
+        (database.mtime(), database.mtime_nsec()),
+        (database.ctime(), database.ctime_nsec()),
     )
 }

@@ -41,7 +41,6 @@ mod create;
 mod error;
 mod flock;
 mod glance;
-mod image;
 mod insert;
 mod lock;
 #[cfg(test)]

@@ -288,8 +288,7 @@ fn no_follow() -> i32 {
     i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0)
 }
 
-/// Gives an id in other case.
-pub(crate) fn swap_case(text: &str) -> String {
+fn swap_case(text: &str) -> String {
     let swap = |letter: char| {
         if letter.is_ascii_uppercase() {
             letter.to_ascii_lowercase()

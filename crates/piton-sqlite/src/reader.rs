@@ -23,7 +23,6 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
 use crate::connection::{self, Layout};
 use crate::error::{Call, is_cannot_open};
-use crate::glance;
 use crate::paths::{self, Database, Paths};
 use crate::schema::LAYOUT_VERSION;
 use crate::wal::{self, Commits};
@@ -137,11 +136,6 @@ async fn try_open(
         Way::Shared => (options.read_only(true), None),
         Way::Transient => (options, None),
         Way::Frozen => freeze(options, paths, call).await?,
-    };
-    // Beside writers there is shared memory already, which keeps looks away.
-    let _opening = match way {
-        Way::Shared => None,
-        Way::Transient | Way::Frozen => Some(glance::opening(&paths.directory).await),
     };
     Ok(begin(options, frozen).await)
 }
