@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use piton_ledger::WorkflowId;
 use piton_store::{PersistedChain, PersistedRow, StoreError, Stored};
-use sqlx::SqliteConnection;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::Call;
@@ -57,7 +56,7 @@ enum Batch {
 #[derive(Debug)]
 struct Question {
     next_head: Stored,
-    answer: oneshot::Sender<Result<u64, sqlx::Error>>,
+    answer: oneshot::Sender<Result<u64, ScanError>>,
 }
 
 impl SqliteChain {
@@ -133,7 +132,7 @@ impl PersistedChain for SqliteChain {
         };
         let asked = thread.questions.send(question).await.is_ok();
         match count.await {
-            Ok(count) if asked => count.map_err(|error| self.call().sql(error)),
+            Ok(count) if asked => count.map_err(|error| self.call().scan(error)),
             Ok(_) | Err(_) => Err(self.call().unexpected("the thread that reads has died")),
         }
     }
@@ -202,30 +201,10 @@ async fn serve(
     batches.send(last).await.ok();
     while let Some(question) = questions.recv().await {
         let count = match row::statements(table) {
-            Some(_) => count(&mut reader.connection, &question.next_head).await,
+            Some(_) => scan::count(&mut reader.connection, &question.next_head).await,
             None => Ok(0),
         };
         question.answer.send(count).ok();
     }
     reader.close().await;
-}
-
-async fn count(connection: &mut SqliteConnection, next_head: &Stored) -> Result<u64, sqlx::Error> {
-    let query = match next_head {
-        Stored::Text(text) => sqlx::query_scalar(
-            "SELECT count(*) FROM checkpoint_chain NOT INDEXED WHERE next_head = ?1",
-        )
-        .bind(text.to_string()),
-        // Bytes may also have been a text that is not UTF-8.
-        Stored::Bytes(bytes) => sqlx::query_scalar(
-            "SELECT count(*) FROM checkpoint_chain WHERE CAST(next_head AS BLOB) = ?1",
-        )
-        .bind(bytes.to_vec()),
-        Stored::Null => sqlx::query_scalar(
-            "SELECT count(*) FROM checkpoint_chain WHERE typeof(next_head) NOT IN ('text', 'blob')",
-        ),
-    };
-    let count: i64 = query.fetch_one(connection).await?;
-    // A count is never negative.
-    Ok(u64::try_from(count).unwrap_or(0))
 }

@@ -1,6 +1,5 @@
 //! Owns how failures of SQLite and of the system become the port's errors. It hides the driver.
 
-use std::borrow::Cow;
 use std::io;
 use std::time::Duration;
 
@@ -11,12 +10,16 @@ use crate::scan::ScanError;
 
 /// `SQLITE_BUSY`: another writer outlasted the time-out.
 const BUSY: u32 = 5;
+/// `SQLITE_CANTOPEN`
+const CANNOT_OPEN: u32 = 14;
+/// `SQLITE_IOERR_SHORT_READ`: the file is shorter than the database.
+const SHORT_READ: u32 = 522;
 /// A tail moved between its reading and the insert: the column that must not be null was null.
-const NOT_NULL: &str = "1299";
+const NOT_NULL: u32 = 1299;
 /// The row id is taken: `SQLITE_CONSTRAINT_PRIMARYKEY` and `SQLITE_CONSTRAINT_ROWID`.
-const KEY_TAKEN: [&str; 2] = ["1555", "2579"];
+const KEY_TAKEN: [u32; 2] = [1555, 2579];
 /// `SQLITE_CONSTRAINT_UNIQUE`
-const UNIQUE: &str = "2067";
+const UNIQUE: u32 = 2067;
 
 /// What went wrong in the driver; private, so that no signature shows it.
 #[derive(Debug, thiserror::Error)]
@@ -58,9 +61,9 @@ pub(crate) struct Call<'a> {
 impl Call<'_> {
     /// Wraps what the driver said.
     pub(crate) fn sql(&self, error: sqlx::Error) -> StoreError {
-        match primary_code(&error) {
-            Some(BUSY) => self.busy(),
-            code => self.engine(retry_of_driver(code, &error), DriverError(error)),
+        match code(&error) {
+            Some(code) if primary(code) == BUSY => self.busy(),
+            _ => self.engine(retry_of(&error), DriverError(error)),
         }
     }
 
@@ -70,13 +73,12 @@ impl Call<'_> {
             ScanError::Driver(error) => return self.sql(error),
             ScanError::Engine(error) => error,
         };
-        let primary = error
+        let code = error
             .sqlite_error()
-            .and_then(|error| u32::try_from(error.extended_code).ok())
-            .map(primary);
-        match primary {
-            Some(BUSY) => self.busy(),
-            code => self.engine(code.map_or(Retry::Helps, retry_of), EngineError(error)),
+            .and_then(|error| u32::try_from(error.extended_code).ok());
+        match code {
+            Some(code) if primary(code) == BUSY => self.busy(),
+            _ => self.engine(code.map_or(Retry::Helps, retry_of_code), EngineError(error)),
         }
     }
 
@@ -145,14 +147,14 @@ pub(crate) fn sql_of_store(action: &'static str, error: sqlx::Error) -> StoreErr
     StoreError::Engine {
         action,
         workflow: None,
-        retry: retry_of_driver(primary_code(&error), &error),
+        retry: retry_of(&error),
         source: Box::new(DriverError(error)),
     }
 }
 
 /// Classifies the failure of an insert by its extended code.
 pub(crate) fn classify(error: &sqlx::Error) -> InsertFailure {
-    match code(error).as_deref() {
+    match code(error) {
         Some(NOT_NULL) => InsertFailure::Stale,
         Some(UNIQUE) => InsertFailure::Taken,
         Some(other) if KEY_TAKEN.contains(&other) => InsertFailure::Stale,
@@ -161,38 +163,34 @@ pub(crate) fn classify(error: &sqlx::Error) -> InsertFailure {
 }
 
 /// `SQLITE_READONLY_RECOVERY`, `SQLITE_READONLY_CANTLOCK`, `SQLITE_READONLY_DIRECTORY`
-const READONLY_PASSING: [&str; 3] = ["264", "520", "1544"];
+const READONLY_PASSING: [u32; 3] = [264, 520, 1544];
 
 /// Whether a file could not be opened, which a reader that raced a writer may see.
 pub(crate) fn is_cannot_open(error: &sqlx::Error) -> bool {
-    primary_code(error) == Some(14)
-        || code(error).is_some_and(|code| READONLY_PASSING.contains(&&*code))
+    code(error).is_some_and(|code| primary(code) == CANNOT_OPEN || READONLY_PASSING.contains(&code))
 }
 
-fn code(error: &sqlx::Error) -> Option<Cow<'_, str>> {
-    error.as_database_error().and_then(|error| error.code())
+/// The extended code.
+fn code(error: &sqlx::Error) -> Option<u32> {
+    error.as_database_error()?.code()?.parse().ok()
 }
 
 /// The low byte of an extended code is the primary code.
-fn primary_code(error: &sqlx::Error) -> Option<u32> {
-    code(error)?.parse::<u32>().ok().map(primary)
-}
-
 fn primary(code: u32) -> u32 {
     code & 0xff
 }
 
-fn retry_of_driver(primary: Option<u32>, error: &sqlx::Error) -> Retry {
-    match primary {
-        Some(primary) => retry_of(primary),
+fn retry_of(error: &sqlx::Error) -> Retry {
+    match code(error) {
+        Some(code) => retry_of_code(code),
         None => system(error).map_or(Retry::Helps, retry_of_io),
     }
 }
 
-fn retry_of(primary: u32) -> Retry {
-    match primary {
+fn retry_of_code(code: u32) -> Retry {
+    match (code, primary(code)) {
         // PERM, READONLY, CORRUPT, FULL, CANTOPEN, SCHEMA's kin and NOTADB ask for a remedy first.
-        1 | 3 | 8 | 11 | 13 | 14 | 19 | 20 | 23 | 26 => Retry::IsUseless,
+        (SHORT_READ, _) | (_, 1 | 3 | 8 | 11 | 13 | 14 | 19 | 20 | 23 | 26) => Retry::IsUseless,
         _ => Retry::Helps,
     }
 }

@@ -69,6 +69,27 @@ pub(crate) async fn scan(
     Ok(())
 }
 
+/// Counts the rows whose next head is stored as this one is. It is compared here: SQLite would
+/// heed a collation of the column, its encoding, and an index that may be damaged.
+pub(crate) async fn count(
+    connection: &mut SqliteConnection,
+    next_head: &Stored,
+) -> Result<u64, ScanError> {
+    let mut locked = connection.lock_handle().await?;
+    let engine = Engine::borrow(&mut locked)?;
+    let mut heads = engine
+        .connection
+        .prepare("SELECT next_head FROM checkpoint_chain NOT INDEXED")?;
+    let mut heads = heads.query(())?;
+    let mut count = 0_u64;
+    while let Some(row) = heads.next()? {
+        if stored(row.get_ref(0)?) == *next_head {
+            count = count.saturating_add(1);
+        }
+    }
+    Ok(count)
+}
+
 /// How much memory the columns of a row take; a foreign one may hold anything.
 fn size(row: &PersistedRow) -> usize {
     let stored = [
