@@ -63,7 +63,7 @@ impl ExitStatus {
             }
             Self::Refused => {
                 "refused: a bad event (JSON, edge, boundary, size, id), a stale head, a conflict, \
-                 or an unknown workflow"
+                 or a workflow to delete or repin that is unknown"
             }
         }
     }

@@ -10,6 +10,7 @@ use piton_postgres::{PostgresOptions, PostgresStore};
 use piton_sqlite::{SqliteOptions, SqliteStore};
 use piton_store::{AnyStore, CheckpointStore as _, StoreError};
 
+use crate::console::Console;
 use crate::failure::Failure;
 
 /// Where a ledger lies.
@@ -136,6 +137,19 @@ impl StoreArgument {
         open_store(&self.store, busy_timeout)
     }
 
+    /// Opens a store to read one workflow after another. One that is not there is empty, as every
+    /// unknown workflow is; but its name may be wrong, and that is said.
+    pub(crate) fn open_to_read(
+        &self,
+        busy_timeout: BusyTimeout,
+        console: &mut Console<'_>,
+    ) -> Result<AnyStore, StoreError> {
+        if is_missing(&self.store) {
+            console.complain(format_args!("note: {NO_STORE}"));
+        }
+        self.open(busy_timeout)
+    }
+
     /// Opens a store as [`open_present`] does.
     pub(crate) fn open_present(&self, busy_timeout: BusyTimeout) -> Result<AnyStore, StoreError> {
         open_present(&self.store, busy_timeout)
@@ -186,13 +200,18 @@ pub(crate) fn open_present(
     url: &StoreUrl,
     busy_timeout: BusyTimeout,
 ) -> Result<AnyStore, StoreError> {
+    if is_missing(url) {
+        return Err(unfit(NO_STORE));
+    }
+    open_store(url, busy_timeout)
+}
+
+const NO_STORE: &str = "there is no store in this directory; look at its name";
+
+fn is_missing(url: &StoreUrl) -> bool {
     match url {
-        StoreUrl::Sqlite(directory) if !directory.exists() => Err(unfit(
-            "there is no store in this directory; look at its name",
-        )),
-        StoreUrl::Memory | StoreUrl::Sqlite(_) | StoreUrl::Postgres(_) => {
-            open_store(url, busy_timeout)
-        }
+        StoreUrl::Sqlite(directory) => !directory.exists(),
+        StoreUrl::Memory | StoreUrl::Postgres(_) => false,
     }
 }
 

@@ -17,9 +17,10 @@ use crate::store::{StoreArgument, closing};
 
 /// Append events, one JSON object a line; prints one acknowledgement a line
 ///
-/// A missing `transition_id` is minted. A missing `chain_head` is the head of the tail, or that of
-/// the recorded event when the transition is recorded already, so that sending a line again is
-/// safe. The first bad line ends the command; the lines before it stay recorded.
+/// A line with a `transition_id` may be sent again: what is recorded already is answered again. A
+/// missing one is minted, so such a line is a new event each time it is sent. A missing
+/// `chain_head` is the head of the tail, or that of the recorded event when the transition is
+/// recorded already. The first bad line ends the command; the lines before it stay recorded.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Append {
     #[command(flatten)]

@@ -74,7 +74,7 @@ impl Export {
         let store = if self.all {
             self.store.open_present(context.busy_timeout)?
         } else {
-            self.store.open(context.busy_timeout)?
+            self.store.open_to_read(context.busy_timeout, console)?
         };
         let outcome = self.export_all::<M>(&store, console).await;
         closing(store, outcome).await

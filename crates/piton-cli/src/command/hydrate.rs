@@ -35,7 +35,7 @@ impl Hydrate {
         context: Context<'_>,
         console: &mut Console<'_>,
     ) -> Result<ExitStatus, Failure> {
-        let store = self.store.open(context.busy_timeout)?;
+        let store = self.store.open_to_read(context.busy_timeout, console)?;
         let outcome = self.hydrate::<M>(&store, console).await;
         closing(store, outcome).await
     }

@@ -45,7 +45,7 @@ impl List {
         context: Context<'_>,
         console: &mut Console<'_>,
     ) -> Result<ExitStatus, Failure> {
-        let store = self.store.open(context.busy_timeout)?;
+        let store = self.store.open_to_read(context.busy_timeout, console)?;
         let outcome = self.print::<M>(&store, console).await;
         closing(store, outcome).await
     }

@@ -76,7 +76,7 @@ impl Verify {
         let store = if self.all {
             self.store.open_present(context.busy_timeout)?
         } else {
-            self.store.open(context.busy_timeout)?
+            self.store.open_to_read(context.busy_timeout, console)?
         };
         let outcome = self.verify_all::<M>(&store, console).await;
         closing(store, outcome).await

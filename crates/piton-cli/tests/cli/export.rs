@@ -54,9 +54,13 @@ fn nothing_recorded_is_no_line() {
     let scratch = Scratch::new();
     let run = scratch.run(&["export", WORKFLOW]).expect_code(0);
     assert_eq!(run.stdout, "");
-    assert_eq!(run.stderr, format!("{WORKFLOW}: nothing is recorded\n"));
+    let note = "note: there is no store in this directory; look at its name\n";
+    let nothing = format!("{WORKFLOW}: nothing is recorded\n");
+    assert_eq!(run.stderr, format!("{note}{nothing}"));
     assert!(!scratch.root().exists());
     scratch.make_root();
+    let run = scratch.run(&["export", WORKFLOW]).expect_code(0);
+    assert_eq!(run.stderr, nothing);
     let run = scratch.run(&["export", "--all"]).expect_code(0);
     assert_eq!(run.stderr, "the store holds no workflow\n");
     assert!(scratch.is_root_empty());

@@ -403,9 +403,29 @@ fn a_store_that_is_not_there_is_not_called_intact() {
         .run(&["list", "--store", "sqlite:~/ledgers"])
         .expect_code(2);
     // A workflow that nobody recorded is an empty chain all the same.
-    scratch
-        .run(&["verify", "unknown", "--store", &nowhere])
-        .expect_code(0);
+    // The first hydration comes before the store is made, but so does one with a mistyped name.
+    for arguments in [
+        &["verify", "unknown"][..],
+        &["hydrate", "unknown"],
+        &["hydrate", "unknown", "--format", "text"],
+        &["head", "unknown"],
+        &["log", "unknown"],
+        &["list"],
+        &["export", "unknown"],
+    ] {
+        let run = scratch.run(&[arguments, &["--store", &nowhere]].concat());
+        assert!(
+            run.stderr.contains("there is no store in this directory"),
+            "{run:?}"
+        );
+        run.expect_code(0);
+        // Nothing is said of a store that is there, or of an engine that has no directory.
+        let present = scratch.run(arguments);
+        assert!(!present.stderr.contains("there is no store"), "{present:?}");
+        present.expect_code(0);
+        let memory = scratch.run(&[arguments, &["--store", "memory:"]].concat());
+        assert!(!memory.stderr.contains("there is no store"), "{memory:?}");
+    }
 }
 
 /// The README's way to back a ledger up while somebody appends, and its reason.
