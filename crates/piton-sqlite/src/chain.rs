@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::error::Call;
 use crate::reader::Reader;
 use crate::row;
-use crate::scan::{self, ScanError, Wanted};
+use crate::scan::{self, ScanError};
 
 /// How many batches wait for the caller.
 const READ_AHEAD: usize = 2;
@@ -40,6 +40,8 @@ enum Progress {
 #[derive(Debug)]
 struct Thread {
     batches: mpsc::Receiver<Batch>,
+    /// Rows whose memory the thread may fill anew.
+    used: mpsc::Sender<Vec<PersistedRow>>,
     questions: mpsc::Sender<Question>,
     closed: blocking::Receiver<()>,
 }
@@ -116,6 +118,13 @@ impl PersistedChain for SqliteChain {
         }
     }
 
+    fn recycle(&mut self, rows: Vec<PersistedRow>) {
+        if let Some(thread) = &self.thread {
+            // More than the thread can use, or after its end: they are just dropped.
+            thread.used.try_send(rows).ok();
+        }
+    }
+
     async fn count_next_head(&mut self, next_head: &Stored) -> Result<u64, StoreError> {
         if self.progress != Progress::Ended {
             return Err(self
@@ -142,11 +151,12 @@ impl Drop for SqliteChain {
     fn drop(&mut self) {
         if let Some(Thread {
             batches,
+            used,
             questions,
             closed,
         }) = self.thread.take()
         {
-            drop((batches, questions));
+            drop((batches, used, questions));
             // It ends without a message, when the thread does.
             closed.recv_timeout(CLOSE_PATIENCE).ok();
         }
@@ -156,17 +166,19 @@ impl Drop for SqliteChain {
 impl Thread {
     fn spawn(reader: Reader) -> std::io::Result<Self> {
         let (sender, batches) = mpsc::channel(READ_AHEAD);
+        let (used, recycled) = mpsc::channel(READ_AHEAD);
         let (questions, receiver) = mpsc::channel(1);
         let (closing, closed) = blocking::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
         std::thread::Builder::new()
             .name("piton-chain".to_owned())
             .spawn(move || {
-                runtime.block_on(serve(reader, sender, receiver));
+                runtime.block_on(serve(reader, sender, recycled, receiver));
                 drop(closing);
             })?;
         Ok(Self {
             batches,
+            used,
             questions,
             closed,
         })
@@ -177,19 +189,16 @@ impl Thread {
 async fn serve(
     mut reader: Reader,
     batches: mpsc::Sender<Batch>,
+    mut recycled: mpsc::Receiver<Vec<PersistedRow>>,
     mut questions: mpsc::Receiver<Question>,
 ) {
     let table = reader.layout.table;
     let outcome = match row::statements(table) {
         Some(statements) => {
-            scan::scan(
-                &mut reader.connection,
-                statements.all,
-                async |rows| match batches.send(Batch::Rows(rows)).await {
-                    Ok(()) => Wanted::More,
-                    Err(_) => Wanted::NoMore,
-                },
-            )
+            scan::scan(&mut reader.connection, statements.all, async |rows| {
+                batches.send(Batch::Rows(rows)).await.ok()?;
+                Some(recycled.try_recv().unwrap_or_default())
+            })
             .await
         }
         None => Ok(()),

@@ -32,37 +32,38 @@ impl From<rusqlite::Error> for ScanError {
     }
 }
 
-/// Whether more rows are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    More,
-    NoMore,
-}
-
-/// Hands all rows that a statement without parameters selects to `batch`, some at a time.
+/// Hands all rows that a statement without parameters selects to `batch`, some at a time. It
+/// answers with rows that nobody needs any more, whose memory the next ones take, or with none
+/// when no more are wanted.
 pub(crate) async fn scan(
     connection: &mut SqliteConnection,
     statement: &str,
-    mut batch: impl AsyncFnMut(Vec<PersistedRow>) -> Wanted,
+    mut batch: impl AsyncFnMut(Vec<PersistedRow>) -> Option<Vec<PersistedRow>>,
 ) -> Result<(), ScanError> {
     let mut locked = connection.lock_handle().await?;
     let engine = Engine::borrow(&mut locked)?;
     let mut statement = engine.connection.prepare(statement)?;
     let mut selected = statement.query(())?;
-    let mut rows = Vec::with_capacity(BATCH_ROWS);
+    let mut rows = Vec::new();
+    let mut filled = 0;
     let mut bytes = 0;
     while let Some(row) = selected.next()? {
-        let row = decode(row)?;
-        bytes += size(&row);
-        rows.push(row);
-        if rows.len() >= BATCH_ROWS || bytes >= BATCH_BYTES {
-            bytes = 0;
-            let full = std::mem::replace(&mut rows, Vec::with_capacity(BATCH_ROWS));
-            if batch(full).await == Wanted::NoMore {
+        if filled == rows.len() {
+            rows.push(BLANK);
+        }
+        let slot = &mut rows[filled];
+        fill(slot, row)?;
+        filled += 1;
+        bytes += size(slot);
+        if filled >= BATCH_ROWS || bytes >= BATCH_BYTES {
+            rows.truncate(filled);
+            let Some(used) = batch(rows).await else {
                 return Ok(());
-            }
+            };
+            (rows, filled, bytes) = (used, 0, 0);
         }
     }
+    rows.truncate(filled);
     if !rows.is_empty() {
         batch(rows).await;
     }
@@ -133,35 +134,79 @@ impl<'l, 'c> Engine<'l, 'c> {
     }
 }
 
-/// Decodes a row, whatever the types of its values. A sequence that is not a whole number becomes
-/// 0, which no intact chain holds.
+/// What a row is before it is filled.
+const BLANK: PersistedRow = PersistedRow {
+    sequence: 0,
+    transition_id: Stored::Null,
+    prior_head: Stored::Null,
+    next_head: Stored::Null,
+    event_bytes: None,
+    written_at: Stored::Null,
+};
+
 pub(crate) fn decode(row: &Row<'_>) -> Result<PersistedRow, rusqlite::Error> {
-    let sequence = match row.get_ref(0)? {
+    let mut decoded = BLANK;
+    fill(&mut decoded, row)?;
+    Ok(decoded)
+}
+
+/// Decodes a row into another one, whatever the types of its values. A sequence that is not a whole
+/// number becomes 0, which no intact chain holds.
+fn fill(slot: &mut PersistedRow, row: &Row<'_>) -> Result<(), rusqlite::Error> {
+    slot.sequence = match row.get_ref(0)? {
         ValueRef::Integer(sequence) => sequence,
         ValueRef::Null | ValueRef::Real(_) | ValueRef::Text(_) | ValueRef::Blob(_) => 0,
     };
-    let event_bytes = match row.get_ref(4)? {
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(bytes.to_vec()),
+    slot.event_bytes = match row.get_ref(4)? {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+            Some(fill_bytes(slot.event_bytes.take(), bytes))
+        }
         ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => None,
     };
-    Ok(PersistedRow {
-        sequence,
-        transition_id: stored(row.get_ref(1)?),
-        prior_head: stored(row.get_ref(2)?),
-        next_head: stored(row.get_ref(3)?),
-        event_bytes,
-        written_at: stored(row.get_ref(5)?),
-    })
+    fill_column(&mut slot.transition_id, row.get_ref(1)?);
+    fill_column(&mut slot.prior_head, row.get_ref(2)?);
+    fill_column(&mut slot.next_head, row.get_ref(3)?);
+    fill_column(&mut slot.written_at, row.get_ref(5)?);
+    Ok(())
 }
 
-pub(crate) fn stored(value: ValueRef<'_>) -> Stored {
-    match value {
+/// Copies bytes into memory that is not needed any more. Not into much more than they take:
+/// otherwise all rows of a batch could come to hold the memory of the longest one.
+fn fill_bytes(used: Option<Vec<u8>>, bytes: &[u8]) -> Vec<u8> {
+    let Some(mut used) = used.filter(|used| used.capacity() / 4 <= bytes.len()) else {
+        return bytes.to_vec();
+    };
+    used.clear();
+    used.extend_from_slice(bytes);
+    used
+}
+
+/// Decodes a column into another one. Texts of one length, as ids, heads and times are, stay where
+/// they are.
+fn fill_column(slot: &mut Stored, value: ValueRef<'_>) {
+    let used = match std::mem::replace(slot, Stored::Null) {
+        Stored::Text(used) => String::from(used),
+        Stored::Bytes(_) | Stored::Null => String::new(),
+    };
+    *slot = match value {
         // A text that is not UTF-8 is kept as the bytes that it is.
         ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) => Stored::from(text),
+            Ok(text) => Stored::from(fill_text(used, text)),
             Err(_) => Stored::Bytes(bytes.into()),
         },
         ValueRef::Blob(bytes) => Stored::Bytes(bytes.into()),
         ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => Stored::Null,
-    }
+    };
+}
+
+fn fill_text(mut used: String, text: &str) -> String {
+    used.clear();
+    used.push_str(text);
+    used
+}
+
+pub(crate) fn stored(value: ValueRef<'_>) -> Stored {
+    let mut stored = Stored::Null;
+    fill_column(&mut stored, value);
+    stored
 }

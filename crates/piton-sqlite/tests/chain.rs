@@ -184,6 +184,99 @@ fn a_batch_is_bounded_whatever_column_is_large() {
     }
 }
 
+/// Rows that are given back change nothing about those that follow, whatever either holds.
+#[test]
+fn rows_that_are_given_back_leave_no_trace() {
+    let place = Place::new();
+    let id = workflow("w");
+    run(async {
+        support::cold_ledger(&place, &id, 6).await;
+        let database = raw(&place.database(&id));
+        declare(&|| raw(&place.database(&id)), "");
+        execute(&database, &mixed(3_000));
+        let store = place.store();
+        let mut chain = store.iter_persisted_chain(&id).await.expect("readable");
+        let plain = batches(&mut chain).await.concat();
+        assert_eq!(plain.len(), 3_000);
+
+        let mut chain = store.iter_persisted_chain(&id).await.expect("readable");
+        let mut seen = Vec::new();
+        loop {
+            let rows = chain.next_rows().await.expect("readable");
+            if rows.is_empty() {
+                break;
+            }
+            seen.extend(rows.clone());
+            chain.recycle(rows);
+        }
+        assert!(seen == plain, "other rows once their memory was used again");
+    });
+}
+
+/// Replaces the rows by others, whose columns take values of every kind and length by turns.
+fn mixed(rows: u64) -> String {
+    let column = |period: u64| {
+        format!(
+            "CASE (i / {period}) % 7
+                 WHEN 0 THEN 'text ' || i
+                 WHEN 1 THEN NULL
+                 WHEN 2 THEN CAST('bytes ' || i AS BLOB)
+                 WHEN 3 THEN i
+                 WHEN 4 THEN CAST(x'ff' || i AS TEXT)
+                 WHEN 5 THEN ''
+                 ELSE printf('%0*d', i % 900, i) END"
+        )
+    };
+    let columns = [1, 2, 5, 3, 11].map(column).join(", ");
+    format!(
+        "DELETE FROM checkpoint_chain;
+         WITH RECURSIVE number(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM number WHERE i < {rows})
+         INSERT INTO checkpoint_chain SELECT i, {columns} FROM number;"
+    )
+}
+
+/// Gives back each row with this much memory for its event; tells how much those have that come.
+fn memory_after(capacity: usize) -> Vec<usize> {
+    let place = Place::new();
+    let id = workflow("w");
+    run(async {
+        support::cold_ledger(&place, &id, 1).await;
+        let more = "WITH RECURSIVE number(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM number WHERE i < 10000)
+             INSERT INTO checkpoint_chain
+             SELECT i, i, prior_head, i, zeroblob(100), written_at FROM number, checkpoint_chain";
+        execute(&raw(&place.database(&id)), more);
+        let store = place.store();
+        let mut chain = store.iter_persisted_chain(&id).await.expect("readable");
+        let mut held = Vec::new();
+        loop {
+            let mut rows = chain.next_rows().await.expect("readable");
+            if rows.is_empty() {
+                return held;
+            }
+            let capacities = rows.iter().filter_map(|row| row.event_bytes.as_ref());
+            held.extend(capacities.map(Vec::capacity));
+            for row in &mut rows {
+                row.event_bytes = Some(Vec::with_capacity(capacity));
+            }
+            chain.recycle(rows);
+        }
+    })
+}
+
+/// A batch that nobody has given back in time is made anew, hence not all.
+#[test]
+fn the_memory_of_rows_is_used_again() {
+    let held = memory_after(200);
+    let again = held.iter().filter(|&&held| held == 200).count();
+    assert!(again > held.len() / 2, "{again} of {}", held.len());
+}
+
+/// Otherwise each row of a batch could come to hold as much as the longest of the chain.
+#[test]
+fn the_memory_of_a_much_longer_event_is_let_go() {
+    assert!(memory_after(100_000).iter().all(|&held| held < 1_000));
+}
+
 /// A database that ends in the middle of an event is not mended by waiting.
 #[test]
 fn a_database_cut_short_is_no_passing_fault() {

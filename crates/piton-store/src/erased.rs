@@ -153,6 +153,10 @@ impl PersistedChain for AnyChain {
         self.0.dyn_next_rows().await
     }
 
+    fn recycle(&mut self, rows: Vec<PersistedRow>) {
+        self.0.dyn_recycle(rows);
+    }
+
     async fn count_next_head(&mut self, next_head: &Stored) -> Result<u64, StoreError> {
         self.0.dyn_count_next_head(next_head).await
     }
@@ -196,6 +200,7 @@ trait DynLock: Send {
 
 trait DynChain: Send {
     fn dyn_next_rows(&mut self) -> Boxed<'_, Vec<PersistedRow>>;
+    fn dyn_recycle(&mut self, rows: Vec<PersistedRow>);
     fn dyn_count_next_head<'a>(&'a mut self, next_head: &'a Stored) -> Boxed<'a, u64>;
 }
 
@@ -289,6 +294,10 @@ impl<L: Repin + AppendBatch> DynLock for L {
 impl<C: PersistedChain> DynChain for C {
     fn dyn_next_rows(&mut self) -> Boxed<'_, Vec<PersistedRow>> {
         Box::pin(self.next_rows())
+    }
+
+    fn dyn_recycle(&mut self, rows: Vec<PersistedRow>) {
+        self.recycle(rows);
     }
 
     fn dyn_count_next_head<'a>(&'a mut self, next_head: &'a Stored) -> Boxed<'a, u64> {

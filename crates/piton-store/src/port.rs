@@ -183,6 +183,10 @@ pub trait PersistedChain: Send + 'static {
     /// An engine's failure; the read is over.
     fn next_rows(&mut self) -> impl Future<Output = Result<Vec<PersistedRow>, StoreError>> + Send;
 
+    /// Takes rows back that the caller is done with, so that later rows may be put into their
+    /// memory. It changes nothing about what is read, and nobody has to call it.
+    fn recycle(&mut self, _rows: Vec<PersistedRow>) {}
+
     /// Counts the rows of the same snapshot whose stored next head is this one. It may be called
     /// only after the last row has been read.
     ///

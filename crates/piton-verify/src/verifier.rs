@@ -151,6 +151,7 @@ impl<'s, S: CheckpointStore> ReplayVerifier<'s, S> {
                 }
             }
             progress(walk.rows());
+            chain.recycle(rows);
         }
         let status = match expectations.pin {
             PinPolicy::Ignore => PinStatus::Ignored,

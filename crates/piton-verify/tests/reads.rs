@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex};
 
 use piton_ledger::{ChainHead, VulnState, WorkflowId};
 use piton_store::{
-    Appended, CheckpointStore, ExpectedHead, PersistedChain, PersistedRow, SealedEvent, StoreError,
-    Stored, Tail,
+    AnyStore, Appended, CheckpointStore, ExpectedHead, PersistedChain, PersistedRow, SealedEvent,
+    StoreError, Stored, Tail, WorkflowCatalog, WorkflowStats,
 };
 use piton_testkit::tamper::altered_head;
-use piton_verify::{Expectations, PinPolicy, ReplayVerifier};
+use piton_verify::{Expectations, PinPolicy, ReplayVerdict, ReplayVerifier};
 use support::{block_on, chain};
 
 type Log = Arc<Mutex<Vec<&'static str>>>;
@@ -25,13 +25,18 @@ struct Spy<S> {
     inner: S,
     log: Log,
     fails_at: Option<&'static str>,
+    recycled: Recycled,
 }
 
 struct SpyChain<C> {
     inner: C,
     log: Log,
     fails_at: Option<&'static str>,
+    recycled: Recycled,
 }
+
+/// The rows that were given back.
+type Recycled = Arc<Mutex<Vec<PersistedRow>>>;
 
 fn note(log: &Log, fails_at: Option<&'static str>, what: &'static str) -> Result<(), StoreError> {
     let mut log = log.lock().expect("no test panics while it notes");
@@ -63,6 +68,7 @@ impl<S: CheckpointStore> CheckpointStore for Spy<S> {
             inner: self.inner.iter_persisted_chain(workflow).await?,
             log: Arc::clone(&self.log),
             fails_at: self.fails_at,
+            recycled: Arc::clone(&self.recycled),
         })
     }
 
@@ -92,9 +98,28 @@ impl<C: PersistedChain> PersistedChain for SpyChain<C> {
         self.inner.next_rows().await
     }
 
+    fn recycle(&mut self, rows: Vec<PersistedRow>) {
+        let mut recycled = self.recycled.lock().expect("no test panics while it notes");
+        recycled.extend(rows);
+    }
+
     async fn count_next_head(&mut self, next_head: &Stored) -> Result<u64, StoreError> {
         note(&self.log, self.fails_at, "count")?;
         self.inner.count_next_head(next_head).await
+    }
+}
+
+impl<S: WorkflowCatalog> WorkflowCatalog for Spy<S> {
+    async fn list(&self) -> Result<Vec<WorkflowId>, StoreError> {
+        self.inner.list().await
+    }
+
+    async fn stats(&self, workflow: &WorkflowId) -> Result<WorkflowStats, StoreError> {
+        self.inner.stats(workflow).await
+    }
+
+    async fn delete(&self, workflow: &WorkflowId) -> Result<(), StoreError> {
+        self.inner.delete(workflow).await
     }
 }
 
@@ -115,6 +140,7 @@ fn reads(
             inner: chain.tampered(rows),
             log: Arc::clone(&log),
             fails_at,
+            recycled: Recycled::default(),
         };
         let expectations = Expectations {
             pin,
@@ -167,6 +193,40 @@ fn a_read_that_fails_gives_no_verdict() {
         assert_eq!(log.last(), Some(&fails_at));
         assert!(!judged, "{fails_at} failed, so nothing is known");
     }
+}
+
+/// What was walked can be filled anew, whether the engine is known or erased.
+#[test]
+fn the_rows_are_given_back() {
+    block_on(async {
+        let chain = chain(4).await;
+        let verify = async |erase: bool| {
+            let recycled = Recycled::default();
+            let spy = Spy {
+                inner: chain.store.clone(),
+                log: Log::default(),
+                fails_at: None,
+                recycled: Arc::clone(&recycled),
+            };
+            let verdict = if erase {
+                let store = AnyStore::new(spy);
+                ReplayVerifier::new(&store)
+                    .verify::<VulnState>(&chain.workflow)
+                    .await
+            } else {
+                ReplayVerifier::new(&spy)
+                    .verify::<VulnState>(&chain.workflow)
+                    .await
+            };
+            let Ok(ReplayVerdict::Verified { .. }) = verdict else {
+                panic!("not intact")
+            };
+            let recycled = recycled.lock().expect("no test panics while it notes");
+            recycled.clone()
+        };
+        assert_eq!(verify(false).await, chain.rows);
+        assert_eq!(verify(true).await, chain.rows);
+    });
 }
 
 /// A store whose workflow is deleted between the reading of its pin and of its rows.
@@ -238,7 +298,7 @@ fn a_workflow_that_vanishes_while_it_is_read_has_no_verdict() {
             .await
             .expect("the pin still stands");
         assert!(
-            matches!(verdict, piton_verify::ReplayVerdict::TornWrite(_)),
+            matches!(verdict, ReplayVerdict::TornWrite(_)),
             "{verdict:?}"
         );
     });
