@@ -5,9 +5,10 @@ use std::path::Path;
 use std::process::Command;
 
 use piton_benches::{
-    Size, alternate, bulk_ledger, print_table, runtime, scan_hash_parse, workflow,
+    OUTCOME, Size, alternate, bulk_ledger, event, print_table, runtime, scan_hash_parse, workflow,
 };
-use piton_ledger::VulnState;
+use piton_chain::link;
+use piton_ledger::{CanonicalJson, ChainHead, VulnState};
 use piton_sqlite::SqliteStore;
 use piton_verify::{AuditVerdict, Expectations, HydrationResult, ReplayVerifier, hydrate_or_fail};
 
@@ -28,9 +29,13 @@ fn main() {
         .path()
         .join(workflow().as_str())
         .join("checkpoints.sqlite");
+    let outcome = CanonicalJson::parse(OUTCOME.as_bytes()).expect("JSON");
+    let texts: Vec<String> = (0..u64::from(count))
+        .map(|number| event(number, &outcome).to_canonical_json())
+        .collect();
     let runtime = runtime();
     let store = SqliteStore::open(directory.path()).expect("a store");
-    let figures = alternate(
+    let mut figures = alternate(
         size.pick(9, 1),
         &mut [
             ("bare rusqlite scan, hash, parse, one thread", &mut || {
@@ -46,11 +51,25 @@ fn main() {
             ("audit on piton-sqlite, no events kept", &mut || {
                 assert_eq!(audit(directory.path()), u64::from(count));
             }),
+            ("BLAKE3 links alone, the events in memory", &mut || {
+                let tail = texts.iter().fold(ChainHead::GENESIS, |head, text| {
+                    link(&head, text.as_bytes())
+                });
+                assert_ne!(tail, ChainHead::GENESIS);
+            }),
         ],
     );
+    let links = figures.pop().expect("four figures");
+    let audited = *figures.last().expect("three figures");
     print_table(
         &format!("Hydration of {rows} rows of 533 bytes"),
         &figures,
+        count,
+        "row",
+    );
+    print_table(
+        &format!("Verification of {rows} rows of 533 bytes"),
+        &[links, audited],
         count,
         "row",
     );

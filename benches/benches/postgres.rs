@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use piton_benches::{OUTCOME, Size, alternate, event, event_of, print_table, workflow};
+use piton_benches::{Figures, OUTCOME, Size, alternate, event, event_of, print_table, workflow};
 use piton_chain::link;
 use piton_ledger::{CanonicalJson, ChainHead, TransitionEvent, VulnState, WorkflowId};
 use piton_postgres::{Mode, PostgresOptions, PostgresStore};
@@ -314,15 +314,23 @@ fn per_second(appends: usize, begin: Instant) -> f64 {
     f64::from(u32::try_from(appends).expect("small")) / begin.elapsed().as_secs_f64()
 }
 
+/// Does the same to the four workflows by turns; the smoke form has shorter ones than it says.
+fn by_length(size: Size, works: [impl FnMut(); 4]) -> Vec<(&'static str, Figures)> {
+    let [mut first, mut second, mut third, mut fourth] = works;
+    alternate(
+        size.pick(1_000, 2),
+        &mut [
+            ("1,000 rows", &mut first),
+            ("10,000 rows", &mut second),
+            ("100,000 rows", &mut third),
+            ("1,000,000 rows", &mut fourth),
+        ],
+    )
+}
+
 /// Appends to, and looks at the tail of, workflows of growing length in one table, beside many
 /// short ones.
 fn lengths(size: Size, runtime: &tokio::runtime::Runtime, outcome: &CanonicalJson) {
-    const NAMES: [&str; 4] = [
-        "1,000 rows",
-        "10,000 rows",
-        "100,000 rows",
-        "1,000,000 rows",
-    ];
     let lengths = match size {
         Size::Full => [1_000, 10_000, 100_000, 1_000_000],
         Size::Smoke => [1, 2, 3, 4],
@@ -353,16 +361,7 @@ fn lengths(size: Size, runtime: &tokio::runtime::Runtime, outcome: &CanonicalJso
                 .expect("an append");
         }
     };
-    let [mut first, mut second, mut third, mut fourth] = [0, 1, 2, 3].map(append);
-    let figures = alternate(
-        size.pick(1_000, 2),
-        &mut [
-            (NAMES[0], &mut first),
-            (NAMES[1], &mut second),
-            (NAMES[2], &mut third),
-            (NAMES[3], &mut fourth),
-        ],
-    );
+    let figures = by_length(size, [0, 1, 2, 3].map(append));
     print_table(
         &format!("Append by the length of the workflow, beside {others} workflows of 10 rows"),
         &figures,
@@ -377,16 +376,7 @@ fn lengths(size: Size, runtime: &tokio::runtime::Runtime, outcome: &CanonicalJso
                 .expect("a tail");
         }
     };
-    let [mut first, mut second, mut third, mut fourth] = [0, 1, 2, 3].map(tail);
-    let figures = alternate(
-        size.pick(1_000, 2),
-        &mut [
-            (NAMES[0], &mut first),
-            (NAMES[1], &mut second),
-            (NAMES[2], &mut third),
-            (NAMES[3], &mut fourth),
-        ],
-    );
+    let figures = by_length(size, [0, 1, 2, 3].map(tail));
     print_table("Tail by the length of the workflow", &figures, 1, "look");
     runtime
         .block_on(bare.batch_execute("DROP SCHEMA bench_length CASCADE"))
