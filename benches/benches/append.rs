@@ -1,5 +1,6 @@
 //! One durable append, sealed, locked and pinned, against a bare insert of the same row.
 
+use futures_util::future::join_all;
 use piton_benches::{OUTCOME, Size, alternate, event, event_of, open_bare, print_table, runtime};
 use piton_ledger::{CanonicalJson, ChainHead};
 use piton_sqlite::SqliteStore;
@@ -106,7 +107,8 @@ fn main() {
     batches(size, &runtime, &store, &outcome);
 }
 
-/// Batches of 64 against single appends, each under a lock that is held all the while.
+/// Batches of 64, and 64 appends that meet, against single appends under a lock that is held all
+/// the while.
 fn batches(
     size: Size,
     runtime: &tokio::runtime::Runtime,
@@ -124,6 +126,8 @@ fn batches(
     };
     let (mut single, mut singles) = lock("single");
     let (mut batched, mut events) = lock("batched");
+    let (free, mut meeting) = lock("meeting");
+    runtime.block_on(free.release()).expect("a free workflow");
     let directory = tempfile::tempdir().expect("a directory");
     let bare = open_bare(&directory.path().join("bare.sqlite"));
     let mut insert = bare.prepare(INSERT).expect("a statement");
@@ -153,6 +157,15 @@ fn batches(
                 runtime
                     .block_on(batched.append_batch(&batch, ExpectedHead::Any))
                     .expect("an append");
+            }),
+            ("64 appends at once", &mut || {
+                let events: Vec<_> = meeting.by_ref().take(BATCH).collect();
+                let appends = events
+                    .iter()
+                    .map(|event| store.append(event, ExpectedHead::Any));
+                for answer in runtime.block_on(join_all(appends)) {
+                    answer.expect("an append");
+                }
             }),
         ],
     );

@@ -5,8 +5,9 @@
 //! other, and to remove one is to remove its directory. This crate moves bytes and compares
 //! heads: it hashes nothing, parses no event and judges no chain.
 //!
-//! Every append is one SQLite statement in write-ahead mode with full synchronisation. Reads
-//! create nothing, need no write permission and work on copies.
+//! Every append is one SQLite statement in write-ahead mode with full synchronisation. Appends to
+//! one workflow that meet in one store share a statement and a synchronisation, and each gets its
+//! own answer. Reads create nothing, need no write permission and work on copies.
 //!
 //! # Features
 //!
@@ -41,6 +42,7 @@ mod create;
 mod error;
 mod flock;
 mod glance;
+mod group;
 mod insert;
 mod lock;
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use piton_ledger::{TransitionId, WorkflowId};
 use piton_store::{
@@ -50,7 +50,7 @@ enum Standing {
 }
 
 impl SqliteLock {
-    /// Takes the lock, waiting for at most the busy time-out.
+    /// Takes the lock, waiting for at most `patience`.
     #[cfg_attr(
         feature = "tracing",
         tracing::instrument(
@@ -64,11 +64,12 @@ impl SqliteLock {
     pub(crate) async fn acquire(
         inner: &Arc<Inner>,
         workflow: &WorkflowId,
+        patience: Duration,
     ) -> Result<Self, StoreError> {
         let call = inner.call("locking", workflow);
         inner.refuse_when_closed()?;
         let paths = Paths::new(&inner.root, workflow);
-        let deadline = Instant::now().checked_add(call.busy_timeout);
+        let deadline = Instant::now().checked_add(patience);
         loop {
             // What a kept connection has open is compared file by file before it is used again.
             let is_known = inner.pool.holds(workflow)
@@ -77,7 +78,7 @@ impl SqliteLock {
                 paths.create_directory().map_err(|error| call.io(error))?;
                 paths.inspect(&call)?;
             }
-            let patience = deadline.map_or(call.busy_timeout, |deadline| {
+            let patience = deadline.map_or(patience, |deadline| {
                 deadline.saturating_duration_since(Instant::now())
             });
             let locked = inner

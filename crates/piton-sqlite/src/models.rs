@@ -1,8 +1,9 @@
 //! Models of what several threads or processes do to one ledger at once: this crate's own pool,
-//! lock queue and pin slots, run over stand-ins for files and connections by a scheduler that
+//! lock queue, groups and pin slots, run over stand-ins for files and connections by a scheduler that
 //! tries interleavings. It owns the stand-ins and the laws, and re-implements nothing.
 
 mod flock;
+mod group;
 mod pin;
 mod pool;
 

@@ -4,14 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use piton_ledger::{ChainHead, WorkflowId};
-use piton_store::{
-    AppendLock, Appended, CheckpointStore, ExpectedHead, SealedEvent, StoreError, Tail,
-};
+use piton_store::{Appended, CheckpointStore, ExpectedHead, SealedEvent, StoreError, Tail};
 
 use crate::chain::SqliteChain;
 use crate::connection::{self, Lease, Place};
 use crate::error::{Call, sql_of_store};
 use crate::flock::Queue;
+use crate::group::{self, Groups};
 use crate::lock::{Locked, SqliteLock};
 use crate::options::{MAX_OPEN_CONNECTIONS, SqliteOptions};
 use crate::paths::{self, Database, Paths};
@@ -32,6 +31,7 @@ pub(crate) struct Inner {
     pub(crate) root: PathBuf,
     options: SqliteOptions,
     pub(crate) queue: Queue,
+    pub(crate) groups: Groups,
     pub(crate) pool: Pool,
 }
 
@@ -83,6 +83,7 @@ impl SqliteStore {
                 root,
                 options,
                 queue: Queue::default(),
+                groups: Groups::default(),
                 pool: Pool::new(MAX_OPEN_CONNECTIONS),
             }),
         })
@@ -98,8 +99,7 @@ impl CheckpointStore for SqliteStore {
         event: &SealedEvent,
         expected: ExpectedHead,
     ) -> Result<Appended, StoreError> {
-        let mut lock = SqliteLock::acquire(&self.inner, event.workflow_id()).await?;
-        lock.append(event, expected).await
+        group::append(&self.inner, event, expected).await
     }
 
     async fn iter_persisted_chain(&self, workflow: &WorkflowId) -> Result<SqliteChain, StoreError> {
@@ -144,7 +144,7 @@ impl CheckpointStore for SqliteStore {
     }
 
     async fn lock(&self, workflow: &WorkflowId) -> Result<SqliteLock, StoreError> {
-        SqliteLock::acquire(&self.inner, workflow).await
+        SqliteLock::acquire(&self.inner, workflow, self.inner.options.busy_timeout).await
     }
 
     async fn close(&self) -> Result<(), StoreError> {
