@@ -1,6 +1,7 @@
 //! Owns the listing, counting and deleting of workflows. It reads no payload but the last.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -96,7 +97,7 @@ fn unknown(workflow: &WorkflowId) -> StoreError {
 fn list(root: &Path) -> std::io::Result<Vec<WorkflowId>> {
     let entries = match fs::read_dir(root) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
     let mut workflows = Vec::new();
@@ -161,12 +162,17 @@ fn remove(paths: &Paths) -> std::io::Result<()> {
     create::remove_nascent(paths)?;
     paths::sync_directory(&paths.directory)?;
     paths::remove_file(&paths.lock)?;
-    match fs::remove_dir(&paths.directory) {
+    let ended = match fs::remove_dir(&paths.directory) {
         Ok(()) => paths::sync_directory(&paths.root),
         // What is not of the ledger stays.
-        Err(error) if error.kind() == std::io::ErrorKind::DirectoryNotEmpty => {
+        Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {
             paths::sync_directory(&paths.directory)
         }
         Err(error) => Err(error),
+    };
+    match ended {
+        // With the lock file gone, another deletion may have ended the directory.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        ended => ended,
     }
 }

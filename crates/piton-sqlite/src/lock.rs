@@ -116,6 +116,12 @@ impl SqliteLock {
                         return Ok(Some(Self::new(inner, workflow, paths, file)));
                     }
                 }
+                // Another deletion came to its end since the directory was seen.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    return Err(StoreError::UnknownWorkflow {
+                        workflow: workflow.clone(),
+                    });
+                }
                 Err(error) => return Err(call.io(error)),
             }
         }

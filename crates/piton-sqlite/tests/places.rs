@@ -197,6 +197,15 @@ fn deletion_does_not_wait_for_a_holder() {
     });
 }
 
+/// How many open files of this process have a path.
+fn descriptors(path: &std::path::Path) -> usize {
+    std::fs::read_dir("/proc/self/fd")
+        .expect("Linux lists open files")
+        .filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok())
+        .filter(|target| target == path)
+        .count()
+}
+
 /// A waiter that had opened the deleted lock file must not own the workflow that follows.
 #[test]
 fn a_waiter_survives_a_deletion() {
@@ -208,7 +217,11 @@ fn a_waiter_survives_a_deletion() {
         let guard = store.lock(&id).await.expect("free");
         let waiter = append(&store, &id, 2);
         let deleter = async {
-            tokio::task::yield_now().await;
+            let lock_file = place.lock_file(&id);
+            // The holder's and the waiter's. Before the waiter has it open, it would make a new one.
+            while descriptors(&lock_file) < 2 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
             // What `delete` does under the lock.
             std::fs::remove_dir_all(place.home(&id)).expect("writable");
             drop(guard);
@@ -221,6 +234,43 @@ fn a_waiter_survives_a_deletion() {
             "the row is where others find it"
         );
     });
+}
+
+/// Whoever comes second finds a whole ledger or none.
+#[test]
+fn deletions_that_meet_are_told_apart() {
+    const ROUNDS: usize = 500;
+    let place = Place::new();
+    let id = workflow("w");
+    let start = std::sync::Barrier::new(2);
+    let delete = || {
+        let mut outcomes = Vec::new();
+        for _ in 0..ROUNDS {
+            // The shortest way to a directory's end: what an interruption leaves at most.
+            if start.wait().is_leader() {
+                std::fs::create_dir_all(place.home(&id)).expect("writable");
+                std::fs::write(place.lock_file(&id), b"").expect("writable");
+            }
+            start.wait();
+            outcomes.push(run(place.store().delete(&id)));
+        }
+        outcomes
+    };
+    let outcomes = std::thread::scope(|scope| {
+        let other = scope.spawn(delete);
+        let mut outcomes = delete();
+        outcomes.extend(other.join().expect("no panic"));
+        outcomes
+    });
+    for outcome in outcomes {
+        assert!(
+            matches!(
+                outcome,
+                Err(StoreError::UnknownWorkflow { .. } | StoreError::Busy { .. })
+            ),
+            "{outcome:?}"
+        );
+    }
 }
 
 #[test]
