@@ -1,11 +1,14 @@
 //! Owns one read of one chain: a thread reads ahead from one snapshot while the caller works. It
 //! judges no row.
 
-use std::sync::mpsc as blocking;
+use std::fmt;
+use std::sync::{Arc, mpsc as blocking};
 use std::time::Duration;
 
 use piton_ledger::WorkflowId;
-use piton_store::{PersistedChain, PersistedRow, StoreError, Stored};
+use piton_store::{MappedChain, PersistedChain, PersistedRow, StoreError, Stored};
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::Call;
@@ -22,12 +25,35 @@ const CLOSE_PATIENCE: Duration = Duration::from_millis(200);
 ///
 /// Memory is bounded by a few batches, however long the chain. Dropping it ends the read, and waits
 /// a moment for the close of the connection, so that what SQLite made in passing is gone.
-#[derive(Debug)]
 pub struct SqliteChain {
+    /// Until the first row is asked for.
+    idle: Option<Idle>,
+    reading: Reading<Vec<PersistedRow>>,
+}
+
+/// A thread that has the snapshot and has not been told what to make of the rows.
+struct Idle {
+    orders: blocking::Sender<Order>,
+    closed: Closed,
+}
+
+/// What is to be made of a batch.
+type Map<T> = Arc<dyn Fn(Vec<PersistedRow>) -> T + Send + Sync>;
+
+/// What the thread runs.
+type Order = Box<dyn FnOnce(&Runtime, Reader) + Send>;
+
+/// A read whose thread sends what it made of each batch; without a thread there are no rows.
+struct Reading<T> {
+    origin: Origin,
+    progress: Progress,
+    thread: Option<Thread<T>>,
+}
+
+/// Where the errors of a read come from.
+struct Origin {
     workflow: WorkflowId,
     busy_timeout: Duration,
-    progress: Progress,
-    thread: Option<Thread>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,48 +63,42 @@ enum Progress {
     Failed,
 }
 
-#[derive(Debug)]
-struct Thread {
-    batches: mpsc::Receiver<Batch>,
+/// The ends of the channels to a thread: dropped one after the other, so that it ends and is then
+/// waited for.
+struct Thread<T> {
+    batches: mpsc::Receiver<Batch<T>>,
+    map: Map<T>,
     /// Rows whose memory the thread may fill anew.
     used: mpsc::Sender<Vec<PersistedRow>>,
     questions: mpsc::Sender<Question>,
-    closed: blocking::Receiver<()>,
+    _closed: Closed,
+}
+
+/// Ends without a message, when the thread does.
+struct Closed(blocking::Receiver<()>);
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        self.0.recv_timeout(CLOSE_PATIENCE).ok();
+    }
 }
 
 /// What the thread sends. The end is said in so many words: a thread that dies must not look like
 /// a chain that ends.
-#[derive(Debug)]
-enum Batch {
+enum Batch<T> {
     Rows(Vec<PersistedRow>),
+    /// What was made of rows.
+    Made(T),
     End,
     Failed(ScanError),
 }
 
-#[derive(Debug)]
 struct Question {
     next_head: Stored,
     answer: oneshot::Sender<Result<u64, ScanError>>,
 }
 
-impl SqliteChain {
-    /// Starts to read; without a reader there are no rows.
-    pub(crate) fn start(reader: Option<Reader>, call: &Call<'_>) -> Result<Self, StoreError> {
-        let thread = reader
-            .map(Thread::spawn)
-            .transpose()
-            .map_err(|error| call.io(error))?;
-        Ok(Self {
-            workflow: call.workflow.clone(),
-            busy_timeout: call.busy_timeout,
-            progress: match thread {
-                Some(_) => Progress::Reading,
-                None => Progress::Ended,
-            },
-            thread,
-        })
-    }
-
+impl Origin {
     fn call(&self) -> Call<'_> {
         Call {
             action: "reading the chain",
@@ -86,39 +106,141 @@ impl SqliteChain {
             busy_timeout: self.busy_timeout,
         }
     }
+
+    fn thread_died(&self) -> StoreError {
+        self.call().unexpected("the thread that reads has died")
+    }
+}
+
+impl fmt::Debug for SqliteChain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SqliteChain({})", self.reading.origin.workflow)
+    }
+}
+
+impl SqliteChain {
+    /// Makes the read of a snapshot; without a reader there are no rows.
+    pub(crate) fn new(reader: Option<Reader>, call: &Call<'_>) -> Result<Self, StoreError> {
+        let idle = reader.map(Idle::spawn).transpose();
+        let idle = idle.map_err(|error| call.io(error))?;
+        Ok(Self {
+            reading: Reading {
+                origin: Origin {
+                    workflow: call.workflow.clone(),
+                    busy_timeout: call.busy_timeout,
+                },
+                progress: match idle {
+                    Some(_) => Progress::Reading,
+                    None => Progress::Ended,
+                },
+                thread: None,
+            },
+            idle,
+        })
+    }
 }
 
 impl PersistedChain for SqliteChain {
     async fn next_rows(&mut self) -> Result<Vec<PersistedRow>, StoreError> {
-        let Some(thread) = &mut self.thread else {
-            return Ok(Vec::new());
-        };
-        match self.progress {
-            Progress::Reading => {}
-            Progress::Ended => return Ok(Vec::new()),
-            Progress::Failed => {
-                return Err(self.call().unexpected("the read is over, it has failed"));
-            }
+        if let Some(idle) = self.idle.take() {
+            self.reading.thread = Some(idle.begin(|rows| rows));
         }
-        let batch = thread.batches.recv().await;
-        match batch {
-            Some(Batch::Rows(rows)) => Ok(rows),
-            Some(Batch::End) => {
-                self.progress = Progress::Ended;
-                Ok(Vec::new())
-            }
-            Some(Batch::Failed(error)) => {
-                self.progress = Progress::Failed;
-                Err(self.call().scan(error))
-            }
-            None => {
-                self.progress = Progress::Failed;
-                Err(self.call().unexpected("the thread that reads has died"))
-            }
+        Ok(self.reading.next_batch().await?.unwrap_or_default())
+    }
+
+    fn recycle(&mut self, rows: Vec<PersistedRow>) {
+        self.reading.recycle(rows);
+    }
+
+    fn map_batches<T: Send + 'static>(
+        self,
+        map: impl Fn(Vec<PersistedRow>) -> T + Send + Sync + 'static,
+    ) -> impl MappedChain<T> {
+        let Self { idle, reading } = self;
+        match idle {
+            Some(idle) => Mapped::Ahead(Reading {
+                origin: reading.origin,
+                progress: reading.progress,
+                thread: Some(idle.begin(map)),
+            }),
+            None => Mapped::Here { reading, map },
+        }
+    }
+
+    async fn count_next_head(&mut self, next_head: &Stored) -> Result<u64, StoreError> {
+        self.reading.count_next_head(next_head).await
+    }
+}
+
+/// A read that is mapped by its thread, or, once rows have been asked for, by the caller's.
+enum Mapped<T, F> {
+    Ahead(Reading<T>),
+    Here {
+        reading: Reading<Vec<PersistedRow>>,
+        map: F,
+    },
+}
+
+impl<T, F> MappedChain<T> for Mapped<T, F>
+where
+    T: Send + 'static,
+    F: Fn(Vec<PersistedRow>) -> T + Send + Sync + 'static,
+{
+    async fn next_batch(&mut self) -> Result<Option<T>, StoreError> {
+        match self {
+            Self::Ahead(reading) => reading.next_batch().await,
+            Self::Here { reading, map } => Ok(reading.next_batch().await?.map(map)),
         }
     }
 
     fn recycle(&mut self, rows: Vec<PersistedRow>) {
+        match self {
+            Self::Ahead(reading) => reading.recycle(rows),
+            Self::Here { reading, .. } => reading.recycle(rows),
+        }
+    }
+
+    async fn count_next_head(&mut self, next_head: &Stored) -> Result<u64, StoreError> {
+        match self {
+            Self::Ahead(reading) => reading.count_next_head(next_head).await,
+            Self::Here { reading, .. } => reading.count_next_head(next_head).await,
+        }
+    }
+}
+
+impl<T> Reading<T> {
+    async fn next_batch(&mut self) -> Result<Option<T>, StoreError> {
+        let Some(thread) = &mut self.thread else {
+            return Ok(None);
+        };
+        match self.progress {
+            Progress::Reading => {}
+            Progress::Ended => return Ok(None),
+            Progress::Failed => {
+                let call = self.origin.call();
+                return Err(call.unexpected("the read is over, it has failed"));
+            }
+        }
+        let batch = thread.batches.recv().await;
+        match batch {
+            Some(Batch::Rows(rows)) => Ok(Some((thread.map)(rows))),
+            Some(Batch::Made(made)) => Ok(Some(made)),
+            Some(Batch::End) => {
+                self.progress = Progress::Ended;
+                Ok(None)
+            }
+            Some(Batch::Failed(error)) => {
+                self.progress = Progress::Failed;
+                Err(self.origin.call().scan(error))
+            }
+            None => {
+                self.progress = Progress::Failed;
+                Err(self.origin.thread_died())
+            }
+        }
+    }
+
+    fn recycle(&self, rows: Vec<PersistedRow>) {
         if let Some(thread) = &self.thread {
             // More than the thread can use, or after its end: they are just dropped.
             thread.used.try_send(rows).ok();
@@ -127,9 +249,8 @@ impl PersistedChain for SqliteChain {
 
     async fn count_next_head(&mut self, next_head: &Stored) -> Result<u64, StoreError> {
         if self.progress != Progress::Ended {
-            return Err(self
-                .call()
-                .unexpected("rows are counted only after the last one was read"));
+            let call = self.origin.call();
+            return Err(call.unexpected("rows are counted only after the last one was read"));
         }
         let Some(thread) = &self.thread else {
             return Ok(0);
@@ -141,54 +262,63 @@ impl PersistedChain for SqliteChain {
         };
         let asked = thread.questions.send(question).await.is_ok();
         match count.await {
-            Ok(count) if asked => count.map_err(|error| self.call().scan(error)),
-            Ok(_) | Err(_) => Err(self.call().unexpected("the thread that reads has died")),
+            Ok(count) if asked => count.map_err(|error| self.origin.call().scan(error)),
+            Ok(_) | Err(_) => Err(self.origin.thread_died()),
         }
     }
 }
 
-impl Drop for SqliteChain {
-    fn drop(&mut self) {
-        if let Some(Thread {
-            batches,
-            used,
-            questions,
-            closed,
-        }) = self.thread.take()
-        {
-            drop((batches, used, questions));
-            // It ends without a message, when the thread does.
-            closed.recv_timeout(CLOSE_PATIENCE).ok();
-        }
-    }
-}
-
-impl Thread {
+impl Idle {
     fn spawn(reader: Reader) -> std::io::Result<Self> {
-        let (sender, batches) = mpsc::channel(READ_AHEAD);
-        let (used, recycled) = mpsc::channel(READ_AHEAD);
-        let (questions, receiver) = mpsc::channel(1);
+        let (orders, order) = blocking::channel::<Order>();
         let (closing, closed) = blocking::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
         std::thread::Builder::new()
             .name("piton-chain".to_owned())
             .spawn(move || {
-                runtime.block_on(serve(reader, sender, recycled, receiver));
+                match order.recv() {
+                    Ok(order) => order(&runtime, reader),
+                    // The read was dropped before a row was asked for.
+                    Err(_) => runtime.block_on(reader.close()),
+                }
                 drop(closing);
             })?;
         Ok(Self {
+            orders,
+            closed: Closed(closed),
+        })
+    }
+
+    /// Lets the thread read, and do a part of what `map` has to do.
+    fn begin<T: Send + 'static>(
+        self,
+        map: impl Fn(Vec<PersistedRow>) -> T + Send + Sync + 'static,
+    ) -> Thread<T> {
+        let (sender, batches) = mpsc::channel(READ_AHEAD);
+        let (used, recycled) = mpsc::channel(READ_AHEAD);
+        let (questions, asked) = mpsc::channel(1);
+        let map: Map<T> = Arc::new(map);
+        let own = Arc::clone(&map);
+        let order: Order = Box::new(move |runtime, reader| {
+            runtime.block_on(serve(reader, &*own, sender, recycled, asked));
+        });
+        // A thread that has died is noticed by whoever waits for its batches.
+        self.orders.send(order).ok();
+        Thread {
             batches,
+            map,
             used,
             questions,
-            closed,
-        })
+            _closed: self.closed,
+        }
     }
 }
 
 /// Reads everything, then answers questions for as long as there may be any.
-async fn serve(
+async fn serve<T>(
     mut reader: Reader,
-    batches: mpsc::Sender<Batch>,
+    map: &(dyn Fn(Vec<PersistedRow>) -> T + Send + Sync),
+    batches: mpsc::Sender<Batch<T>>,
     mut recycled: mpsc::Receiver<Vec<PersistedRow>>,
     mut questions: mpsc::Receiver<Question>,
 ) {
@@ -196,7 +326,14 @@ async fn serve(
     let outcome = match row::statements(table) {
         Some(statements) => {
             scan::scan(&mut reader.connection, statements.all, async |rows| {
-                batches.send(Batch::Rows(rows)).await.ok()?;
+                match batches.try_send(Batch::Rows(rows)) {
+                    Ok(()) => {}
+                    // The caller is behind, so its next batch is made here.
+                    Err(TrySendError::Full(Batch::Rows(rows))) => {
+                        batches.send(Batch::Made(map(rows))).await.ok()?;
+                    }
+                    Err(_) => return None,
+                }
                 Some(recycled.try_recv().unwrap_or_default())
             })
             .await

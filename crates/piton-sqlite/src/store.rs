@@ -106,7 +106,7 @@ impl CheckpointStore for SqliteStore {
         let call = self.inner.call("reading the chain", workflow);
         self.inner.refuse_when_closed()?;
         let reader = reader::open(&self.inner.root, &call).await?;
-        SqliteChain::start(reader, &call)
+        SqliteChain::new(reader, &call)
     }
 
     async fn tail_chain_head(&self, workflow: &WorkflowId) -> Result<ChainHead, StoreError> {

@@ -6,7 +6,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use piton_ledger::WorkflowId;
-use piton_store::{CheckpointStore, PersistedChain, PersistedRow, Retry, Stored};
+use piton_store::{CheckpointStore, MappedChain, PersistedChain, PersistedRow, Retry, Stored};
 use rusqlite::Connection;
 use support::{Place, event_with, raw, run, workflow};
 
@@ -199,17 +199,109 @@ fn rows_that_are_given_back_leave_no_trace() {
         let plain = batches(&mut chain).await.concat();
         assert_eq!(plain.len(), 3_000);
 
-        let mut chain = store.iter_persisted_chain(&id).await.expect("readable");
-        let mut seen = Vec::new();
-        loop {
-            let rows = chain.next_rows().await.expect("readable");
-            if rows.is_empty() {
-                break;
+        for batches_before in [0, 2, usize::MAX] {
+            let mut chain = store.iter_persisted_chain(&id).await.expect("readable");
+            let mut seen = Vec::new();
+            for _ in 0..batches_before {
+                let rows = chain.next_rows().await.expect("readable");
+                if rows.is_empty() {
+                    break;
+                }
+                seen.extend(rows.clone());
+                chain.recycle(rows);
             }
-            seen.extend(rows.clone());
-            chain.recycle(rows);
+            let mut chain = chain.map_batches(|rows| rows);
+            while let Some(rows) = chain.next_batch().await.expect("readable") {
+                seen.extend(rows.clone());
+                chain.recycle(rows);
+            }
+            assert!(seen == plain, "other rows once their memory was used again");
         }
-        assert!(seen == plain, "other rows once their memory was used again");
+    });
+}
+
+/// A ledger of 3,000 rows, hence of several batches.
+async fn long(place: &Place, id: &WorkflowId) {
+    support::cold_ledger(place, id, 6).await;
+    declare(&|| raw(&place.database(id)), "");
+    execute(&raw(&place.database(id)), &mixed(3_000));
+}
+
+/// What is made of rows is made of each row once and in order: by the caller who asks in time, by
+/// the thread that reads once the caller is behind, and whether or not rows were asked for before.
+#[test]
+fn batches_are_mapped_by_whoever_has_the_time() {
+    let place = Place::new();
+    let id = workflow("w");
+    run(async {
+        long(&place, &id).await;
+        let store = place.store();
+        let mut chain = store.iter_persisted_chain(&id).await.expect("readable");
+        let plain = batches(&mut chain).await.concat();
+        let head = &plain[0].next_head;
+        let expected = plain.iter().filter(|row| row.next_head == *head).count();
+        let here = std::thread::current().id();
+        for begun in [false, true] {
+            let mut chain = store.iter_persisted_chain(&id).await.expect("readable");
+            let mut seen = if begun {
+                chain.next_rows().await.expect("readable")
+            } else {
+                Vec::new()
+            };
+            let (elsewhere, ahead) = std::sync::mpsc::channel();
+            let mut chain = chain.map_batches(move |rows| {
+                let maker = std::thread::current().id();
+                if maker != here {
+                    elsewhere.send(()).expect("the test waits");
+                }
+                (maker, rows)
+            });
+            if !begun {
+                ahead.recv().expect("a batch is made while nobody asks");
+            }
+            let mut makers = Vec::new();
+            while let Some((maker, rows)) = chain.next_batch().await.expect("readable") {
+                makers.push(maker);
+                seen.extend(rows);
+            }
+            assert_eq!(makers.first(), Some(&here), "it waited for the caller");
+            assert_eq!(makers.iter().all(|maker| *maker == here), begun);
+            assert!(seen == plain, "other rows than unmapped ones");
+            assert!(chain.next_batch().await.expect("readable").is_none());
+            let count = chain.count_next_head(head).await.expect("a count");
+            assert_eq!(usize::try_from(count), Ok(expected));
+        }
+    });
+}
+
+/// A panic in what is made of rows is no end of the chain.
+#[test]
+fn a_map_that_panics_ahead_is_an_error() {
+    let place = Place::new();
+    let id = workflow("w");
+    run(async {
+        long(&place, &id).await;
+        let store = place.store();
+        let chain = store.iter_persisted_chain(&id).await.expect("readable");
+        let here = std::thread::current().id();
+        let (elsewhere, ahead) = std::sync::mpsc::channel();
+        let mut chain = chain.map_batches(move |rows| {
+            if std::thread::current().id() != here {
+                elsewhere.send(()).expect("the test waits");
+                panic!("on purpose");
+            }
+            rows.len()
+        });
+        ahead.recv().expect("a batch is made while nobody asks");
+        let error = loop {
+            match chain.next_batch().await {
+                Ok(batch) => assert!(batch.is_some(), "it looks like the end"),
+                Err(error) => break error,
+            }
+        };
+        assert!(error.to_string().contains("reading the chain"), "{error}");
+        chain.next_batch().await.expect_err("the read is over");
+        store.close().await.expect("the store closes");
     });
 }
 
@@ -236,7 +328,7 @@ fn mixed(rows: u64) -> String {
 }
 
 /// Gives back each row with this much memory for its event; tells how much those have that come.
-fn memory_after(capacity: usize) -> Vec<usize> {
+fn memory_after(capacity: usize, mapped: bool) -> Vec<usize> {
     let place = Place::new();
     let id = workflow("w");
     run(async {
@@ -248,33 +340,49 @@ fn memory_after(capacity: usize) -> Vec<usize> {
         let store = place.store();
         let mut chain = store.iter_persisted_chain(&id).await.expect("readable");
         let mut held = Vec::new();
-        loop {
-            let mut rows = chain.next_rows().await.expect("readable");
-            if rows.is_empty() {
-                return held;
-            }
+        let mut used = |mut rows: Vec<PersistedRow>| {
             let capacities = rows.iter().filter_map(|row| row.event_bytes.as_ref());
             held.extend(capacities.map(Vec::capacity));
             for row in &mut rows {
                 row.event_bytes = Some(Vec::with_capacity(capacity));
             }
-            chain.recycle(rows);
+            rows
+        };
+        if mapped {
+            let mut chain = chain.map_batches(|rows| rows);
+            while let Some(rows) = chain.next_batch().await.expect("readable") {
+                chain.recycle(used(rows));
+            }
+        } else {
+            loop {
+                let rows = chain.next_rows().await.expect("readable");
+                if rows.is_empty() {
+                    break;
+                }
+                chain.recycle(used(rows));
+            }
         }
+        held
     })
 }
 
 /// A batch that nobody has given back in time is made anew, hence not all.
 #[test]
 fn the_memory_of_rows_is_used_again() {
-    let held = memory_after(200);
-    let again = held.iter().filter(|&&held| held == 200).count();
-    assert!(again > held.len() / 2, "{again} of {}", held.len());
+    for mapped in [false, true] {
+        let held = memory_after(200, mapped);
+        let again = held.iter().filter(|&&held| held == 200).count();
+        assert!(again > held.len() / 2, "{again} of {}", held.len());
+    }
 }
 
 /// Otherwise each row of a batch could come to hold as much as the longest of the chain.
 #[test]
 fn the_memory_of_a_much_longer_event_is_let_go() {
-    assert!(memory_after(100_000).iter().all(|&held| held < 1_000));
+    for mapped in [false, true] {
+        let held = memory_after(100_000, mapped);
+        assert!(held.iter().all(|&held| held < 1_000));
+    }
 }
 
 /// A database that ends in the middle of an event is not mended by waiting.

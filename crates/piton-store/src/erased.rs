@@ -1,7 +1,9 @@
 //! Owns the erased handle, for callers that choose an engine at run time. It only forwards.
 
+use std::any::Any;
 use std::fmt;
 use std::future::Future;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -11,12 +13,17 @@ use crate::append::{Appended, ExpectedHead};
 use crate::batch::{AppendBatch, Batch};
 use crate::catalog::{Repin, WorkflowCatalog, WorkflowStats};
 use crate::error::StoreError;
+use crate::mapped::MappedChain;
 use crate::port::{AppendLock, CheckpointStore, PersistedChain};
 use crate::row::{PersistedRow, Stored};
 use crate::sealed::SealedEvent;
 use crate::tail::Tail;
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// What was made of a batch of rows, for the one who knows its type.
+type AnyBatch = Box<dyn Any + Send>;
+type AnyMap = Box<dyn Fn(Vec<PersistedRow>) -> AnyBatch + Send + Sync>;
 
 /// A store of some engine, chosen at run time. Cloning shares it.
 #[derive(Clone)]
@@ -27,6 +34,11 @@ pub struct AnyLock(Box<dyn DynLock>);
 
 /// One chain read of an [`AnyStore`].
 pub struct AnyChain(Box<dyn DynChain>);
+
+struct AnyMapped<T> {
+    chain: Box<dyn DynMapped>,
+    batch: PhantomData<fn() -> T>,
+}
 
 impl AnyStore {
     /// Erases a store.
@@ -157,8 +169,39 @@ impl PersistedChain for AnyChain {
         self.0.dyn_recycle(rows);
     }
 
+    fn map_batches<T: Send + 'static>(
+        self,
+        map: impl Fn(Vec<PersistedRow>) -> T + Send + Sync + 'static,
+    ) -> impl MappedChain<T> {
+        AnyMapped {
+            chain: self
+                .0
+                .dyn_map_batches(Box::new(move |rows| Box::new(map(rows)))),
+            batch: PhantomData,
+        }
+    }
+
     async fn count_next_head(&mut self, next_head: &Stored) -> Result<u64, StoreError> {
         self.0.dyn_count_next_head(next_head).await
+    }
+}
+
+impl<T: Send + 'static> MappedChain<T> for AnyMapped<T> {
+    async fn next_batch(&mut self) -> Result<Option<T>, StoreError> {
+        let batch = self.chain.dyn_next_batch().await?;
+        Ok(batch.map(|batch| {
+            *batch
+                .downcast()
+                .expect("a batch is what `map` made of its rows")
+        }))
+    }
+
+    fn recycle(&mut self, rows: Vec<PersistedRow>) {
+        self.chain.dyn_recycle(rows);
+    }
+
+    async fn count_next_head(&mut self, next_head: &Stored) -> Result<u64, StoreError> {
+        self.chain.dyn_count_next_head(next_head).await
     }
 }
 
@@ -200,6 +243,13 @@ trait DynLock: Send {
 
 trait DynChain: Send {
     fn dyn_next_rows(&mut self) -> Boxed<'_, Vec<PersistedRow>>;
+    fn dyn_recycle(&mut self, rows: Vec<PersistedRow>);
+    fn dyn_map_batches(self: Box<Self>, map: AnyMap) -> Box<dyn DynMapped>;
+    fn dyn_count_next_head<'a>(&'a mut self, next_head: &'a Stored) -> Boxed<'a, u64>;
+}
+
+trait DynMapped: Send {
+    fn dyn_next_batch(&mut self) -> Boxed<'_, Option<AnyBatch>>;
     fn dyn_recycle(&mut self, rows: Vec<PersistedRow>);
     fn dyn_count_next_head<'a>(&'a mut self, next_head: &'a Stored) -> Boxed<'a, u64>;
 }
@@ -294,6 +344,24 @@ impl<L: Repin + AppendBatch> DynLock for L {
 impl<C: PersistedChain> DynChain for C {
     fn dyn_next_rows(&mut self) -> Boxed<'_, Vec<PersistedRow>> {
         Box::pin(self.next_rows())
+    }
+
+    fn dyn_recycle(&mut self, rows: Vec<PersistedRow>) {
+        self.recycle(rows);
+    }
+
+    fn dyn_map_batches(self: Box<Self>, map: AnyMap) -> Box<dyn DynMapped> {
+        Box::new((*self).map_batches(map))
+    }
+
+    fn dyn_count_next_head<'a>(&'a mut self, next_head: &'a Stored) -> Boxed<'a, u64> {
+        Box::pin(self.count_next_head(next_head))
+    }
+}
+
+impl<C: MappedChain<AnyBatch>> DynMapped for C {
+    fn dyn_next_batch(&mut self) -> Boxed<'_, Option<AnyBatch>> {
+        Box::pin(self.next_batch())
     }
 
     fn dyn_recycle(&mut self, rows: Vec<PersistedRow>) {

@@ -9,6 +9,7 @@ use piton_ledger::{ChainHead, StateMachine, TransitionEvent, TransitionId, Workf
 
 use crate::append::{Appended, ExpectedHead};
 use crate::error::StoreError;
+use crate::mapped::{MappedChain, MappedHere};
 use crate::row::{PersistedRow, Stored};
 use crate::sealed::SealedEvent;
 use crate::tail::Tail;
@@ -186,6 +187,21 @@ pub trait PersistedChain: Send + 'static {
     /// Takes rows back that the caller is done with, so that later rows may be put into their
     /// memory. It changes nothing about what is read, and nobody has to call it.
     fn recycle(&mut self, _rows: Vec<PersistedRow>) {}
+
+    /// Reads on by batches, in append order, each made by `map` of rows that
+    /// [`PersistedChain::next_rows`] would have given.
+    ///
+    /// An engine that reads ahead may call `map` where it reads, beside the caller's own work, and
+    /// on two batches at once. So it should not wait for anything.
+    fn map_batches<T: Send + 'static>(
+        self,
+        map: impl Fn(Vec<PersistedRow>) -> T + Send + Sync + 'static,
+    ) -> impl MappedChain<T>
+    where
+        Self: Sized,
+    {
+        MappedHere { chain: self, map }
+    }
 
     /// Counts the rows of the same snapshot whose stored next head is this one. It may be called
     /// only after the last row has been read.

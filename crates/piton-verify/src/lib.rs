@@ -28,6 +28,7 @@
 //! ```
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
+mod batch;
 mod expectation;
 mod hydration;
 mod repin;

@@ -4,8 +4,9 @@
 use std::fmt;
 
 use piton_ledger::{ChainHead, StateMachine, TransitionEvent, WorkflowId};
-use piton_store::{CheckpointStore, PersistedChain, Retry, StoreError, Tail};
+use piton_store::{CheckpointStore, MappedChain, PersistedChain, Retry, StoreError, Tail};
 
+use crate::batch::ParsedBatch;
 use crate::expectation::{Expectations, PinPolicy, PinStatus};
 use crate::verdict::{AuditVerdict, ChainMismatch, ReplayVerdict, TornReason, TornWrite};
 use crate::walk::{Finding, Step, Walk};
@@ -65,7 +66,13 @@ impl<'s, S: CheckpointStore> ReplayVerifier<'s, S> {
     ) -> Result<Checked<ReplayVerdict<M>>, StoreError> {
         let mut events = Vec::new();
         let (outcome, pin) = self
-            .walk::<M>(workflow, expectations, |event| events.push(event), |_| ())
+            .walk(
+                workflow,
+                expectations,
+                |event: TransitionEvent<M>| event,
+                |event| events.push(event),
+                |_| (),
+            )
             .await?;
         let verdict = match outcome {
             Outcome::Intact(Tail::Empty) => ReplayVerdict::EmptyWorkflow {
@@ -94,7 +101,13 @@ impl<'s, S: CheckpointStore> ReplayVerifier<'s, S> {
         progress: impl FnMut(u64) + Send,
     ) -> Result<Checked<AuditVerdict>, StoreError> {
         let (outcome, pin) = self
-            .walk::<M>(workflow, expectations, |_| (), progress)
+            .walk(
+                workflow,
+                expectations,
+                |_: TransitionEvent<M>| (),
+                |()| (),
+                progress,
+            )
             .await?;
         let verdict = match outcome {
             Outcome::Intact(Tail::Empty) => AuditVerdict::EmptyWorkflow {
@@ -120,11 +133,12 @@ impl<'s, S: CheckpointStore> ReplayVerifier<'s, S> {
             err(level = "debug")
         )
     )]
-    async fn walk<M: StateMachine>(
+    async fn walk<M: StateMachine, K: Send + 'static>(
         &self,
         workflow: &WorkflowId,
         expectations: Expectations,
-        mut keep: impl FnMut(TransitionEvent<M>) + Send,
+        keep: impl Fn(TransitionEvent<M>) -> K + Send + Sync + 'static,
+        mut collect: impl FnMut(K) + Send,
         mut progress: impl FnMut(u64) + Send,
     ) -> Result<(Outcome, PinStatus), StoreError> {
         // The pin is read before the snapshot opens: rows may be newer than it, never older.
@@ -132,17 +146,15 @@ impl<'s, S: CheckpointStore> ReplayVerifier<'s, S> {
             PinPolicy::Enforce => self.store.pinned_tail(workflow).await?,
             PinPolicy::Ignore => None,
         };
-        let mut chain = self.store.iter_persisted_chain(workflow).await?;
-        let mut walk = Walk::<M>::new(workflow.clone(), pin, expectations.expected);
+        let chain = self.store.iter_persisted_chain(workflow).await?;
+        let own = workflow.clone();
+        let mut chain = chain.map_batches(move |rows| ParsedBatch::parse(rows, &own, &keep));
+        let mut walk = Walk::new(pin, expectations.expected);
         let mut torn = None;
-        'rows: loop {
-            let rows = chain.next_rows().await?;
-            if rows.is_empty() {
-                break;
-            }
-            for row in &rows {
-                match walk.step(row) {
-                    Step::Event(event) => keep(event),
+        'rows: while let Some(ParsedBatch { rows, parsed }) = chain.next_batch().await? {
+            for (row, parsed) in rows.iter().zip(parsed) {
+                match walk.step(row, parsed) {
+                    Step::Linked(kept) => collect(kept),
                     Step::Diverged => {}
                     Step::Torn(damage) => {
                         torn = Some(damage);

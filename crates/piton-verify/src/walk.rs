@@ -1,18 +1,16 @@
 //! Owns the pure walk over raw rows: recompute, compare, classify. It performs no input or output
 //! and holds no row longer than one step. The rules are in `docs/chain-format.md`, "Verification".
 
-use std::marker::PhantomData;
-
 use piton_chain::link;
-use piton_ledger::{ChainHead, Sequence, StateMachine, TransitionEvent, TransitionId, WorkflowId};
+use piton_ledger::{ChainHead, Sequence, TransitionId};
 use piton_store::{PersistedRow, Stored, Tail};
 
+use crate::batch::{Parsed, Place};
 use crate::expectation::PinStatus;
 use crate::verdict::{ChainMismatch, MismatchCause, TornReason, TornWrite};
 
 /// The state of a walk between two rows, of constant size.
-pub(crate) struct Walk<M> {
-    workflow: WorkflowId,
+pub(crate) struct Walk {
     pinned: Option<Mark>,
     expected: Option<Mark>,
     rows: u64,
@@ -20,7 +18,6 @@ pub(crate) struct Walk<M> {
     persisted: ChainHead,
     divergence: Option<Divergence>,
     is_torn: bool,
-    machine: PhantomData<M>,
 }
 
 /// A tail from outside the rows, and the row that was found where it points.
@@ -38,9 +35,9 @@ struct Divergence {
 }
 
 /// What one row gave.
-pub(crate) enum Step<M: StateMachine> {
-    /// The row links.
-    Event(TransitionEvent<M>),
+pub(crate) enum Step<K> {
+    /// The row links; here is what is kept of its event.
+    Linked(K),
     /// The chain has diverged; the rest is hashed only.
     Diverged,
     /// The row is damaged; the walk is over.
@@ -60,11 +57,10 @@ pub(crate) enum Finding {
     },
 }
 
-impl<M: StateMachine> Walk<M> {
-    pub(crate) fn new(workflow: WorkflowId, pin: Option<Tail>, expected: Option<Tail>) -> Self {
+impl Walk {
+    pub(crate) fn new(pin: Option<Tail>, expected: Option<Tail>) -> Self {
         let mark = |tail| Mark { tail, row: None };
         Self {
-            workflow,
             pinned: pin.map(mark),
             expected: expected.map(mark),
             rows: 0,
@@ -72,7 +68,6 @@ impl<M: StateMachine> Walk<M> {
             persisted: ChainHead::GENESIS,
             divergence: None,
             is_torn: false,
-            machine: PhantomData,
         }
     }
 
@@ -80,16 +75,17 @@ impl<M: StateMachine> Walk<M> {
         self.rows
     }
 
-    pub(crate) fn step(&mut self, row: &PersistedRow) -> Step<M> {
-        let step = self.judge_row(row);
+    /// Walks over one row and what was parsed of it, which is none when something does not parse.
+    pub(crate) fn step<K>(&mut self, row: &PersistedRow, parsed: Option<Parsed<K>>) -> Step<K> {
+        let step = self.judge_row(row, parsed);
         self.is_torn = match step {
             Step::Torn(_) => true,
-            Step::Event(_) | Step::Diverged => false,
+            Step::Linked(_) | Step::Diverged => false,
         };
         step
     }
 
-    fn judge_row(&mut self, row: &PersistedRow) -> Step<M> {
+    fn judge_row<K>(&mut self, row: &PersistedRow, parsed: Option<Parsed<K>>) -> Step<K> {
         let index = self.rows;
         self.rows = index.saturating_add(1);
         if self.divergence.is_some() {
@@ -105,15 +101,15 @@ impl<M: StateMachine> Walk<M> {
         let Some(bytes) = row.event_bytes.as_deref() else {
             return torn(TornReason::NullEventBytes);
         };
-        let Ok(event) = TransitionEvent::<M>::parse(bytes) else {
-            return torn(TornReason::UnparseableEvent);
-        };
-        let columns = (
-            row.transition_id.to_transition_id(),
-            row.prior_head.to_head(),
-            row.next_head.to_head(),
-        );
-        let (Some(transition_id), Some(prior_head), Some(next_head)) = columns else {
+        let Some(Parsed {
+            kept,
+            event_id,
+            event_place,
+            transition_id,
+            prior_head,
+            next_head,
+        }) = parsed
+        else {
             return torn(TornReason::UnparseableEvent);
         };
 
@@ -123,7 +119,7 @@ impl<M: StateMachine> Walk<M> {
         self.persisted = next_head;
         for mark in [&mut self.pinned, &mut self.expected].into_iter().flatten() {
             if mark.tail.sequence().map(Sequence::to_u64) == Some(self.rows) {
-                mark.row = Some((event.transition_id(), next_head));
+                mark.row = Some((event_id, next_head));
             }
         }
 
@@ -132,26 +128,19 @@ impl<M: StateMachine> Walk<M> {
                 u64::try_from(row.sequence) != Ok(self.rows),
                 MismatchCause::Sequence,
             ),
-            (
-                event.workflow_id() != &self.workflow,
-                MismatchCause::WorkflowId,
-            ),
-            (
-                transition_id != event.transition_id(),
-                MismatchCause::TransitionId,
-            ),
+            (event_place == Place::Foreign, MismatchCause::WorkflowId),
+            (transition_id != event_id, MismatchCause::TransitionId),
             (prior_head != expected_prior, MismatchCause::PriorHead),
             (next_head != expected_next, MismatchCause::NextHead),
         ];
         match differences.into_iter().find(|(differs, _)| *differs) {
-            None => Step::Event(event),
+            None => Step::Linked(kept),
             Some((_, cause)) => {
                 let unlinked =
                     (next_head != expected_next).then(|| (row.sequence, row.next_head.clone()));
-                let transition_id = event.transition_id();
                 self.divergence = Some(Divergence {
                     index,
-                    transition_id,
+                    transition_id: event_id,
                     cause,
                     unlinked,
                 });

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 
 use piton_ledger::{ChainHead, VulnState, WorkflowId};
 use piton_store::{
-    AnyStore, Appended, CheckpointStore, ExpectedHead, PersistedChain, PersistedRow, SealedEvent,
-    StoreError, Stored, Tail, WorkflowCatalog, WorkflowStats,
+    AnyStore, Appended, CheckpointStore, ExpectedHead, MappedChain, PersistedChain, PersistedRow,
+    SealedEvent, StoreError, Stored, Tail, WorkflowCatalog, WorkflowStats,
 };
 use piton_testkit::tamper::altered_head;
 use piton_verify::{Expectations, PinPolicy, ReplayVerdict, ReplayVerifier};
@@ -29,6 +29,13 @@ struct Spy<S> {
 }
 
 struct SpyChain<C> {
+    inner: C,
+    log: Log,
+    fails_at: Option<&'static str>,
+    recycled: Recycled,
+}
+
+struct SpyMapped<C> {
     inner: C,
     log: Log,
     fails_at: Option<&'static str>,
@@ -94,8 +101,42 @@ impl<S: CheckpointStore> CheckpointStore for Spy<S> {
 
 impl<C: PersistedChain> PersistedChain for SpyChain<C> {
     async fn next_rows(&mut self) -> Result<Vec<PersistedRow>, StoreError> {
-        note(&self.log, self.fails_at, "rows")?;
+        note(&self.log, self.fails_at, "unmapped rows")?;
         self.inner.next_rows().await
+    }
+
+    fn recycle(&mut self, rows: Vec<PersistedRow>) {
+        let mut recycled = self.recycled.lock().expect("no test panics while it notes");
+        recycled.extend(rows);
+    }
+
+    fn map_batches<T: Send + 'static>(
+        self,
+        map: impl Fn(Vec<PersistedRow>) -> T + Send + Sync + 'static,
+    ) -> impl MappedChain<T> {
+        let Self {
+            inner,
+            log,
+            fails_at,
+            recycled,
+        } = self;
+        SpyMapped {
+            inner: inner.map_batches(map),
+            log,
+            fails_at,
+            recycled,
+        }
+    }
+
+    async fn count_next_head(&mut self, next_head: &Stored) -> Result<u64, StoreError> {
+        self.inner.count_next_head(next_head).await
+    }
+}
+
+impl<T: 'static, C: MappedChain<T>> MappedChain<T> for SpyMapped<C> {
+    async fn next_batch(&mut self) -> Result<Option<T>, StoreError> {
+        note(&self.log, self.fails_at, "rows")?;
+        self.inner.next_batch().await
     }
 
     fn recycle(&mut self, rows: Vec<PersistedRow>) {
@@ -226,6 +267,56 @@ fn the_rows_are_given_back() {
         };
         assert_eq!(verify(false).await, chain.rows);
         assert_eq!(verify(true).await, chain.rows);
+    });
+}
+
+/// A chain of an engine that leaves the mapping to the port.
+struct Unmapped<C>(C);
+
+impl<C: PersistedChain> PersistedChain for Unmapped<C> {
+    async fn next_rows(&mut self) -> Result<Vec<PersistedRow>, StoreError> {
+        self.0.next_rows().await
+    }
+
+    fn recycle(&mut self, rows: Vec<PersistedRow>) {
+        self.0.recycle(rows);
+    }
+
+    async fn count_next_head(&mut self, next_head: &Stored) -> Result<u64, StoreError> {
+        self.0.count_next_head(next_head).await
+    }
+}
+
+/// Rows go back to an engine that maps nothing itself, and through an erased read that is not
+/// mapped.
+#[test]
+fn rows_find_their_way_back() {
+    block_on(async {
+        let chain = chain(4).await;
+        let recycled = Recycled::default();
+        let spy = Spy {
+            inner: chain.store.clone(),
+            log: Log::default(),
+            fails_at: None,
+            recycled: Arc::clone(&recycled),
+        };
+        let taken =
+            || std::mem::take(&mut *recycled.lock().expect("no test panics while it notes"));
+        let read = spy.iter_persisted_chain(&chain.workflow).await;
+        let mut mapped = Unmapped(read.expect("readable")).map_batches(|rows| rows);
+        while let Some(rows) = mapped.next_batch().await.expect("readable") {
+            mapped.recycle(rows);
+        }
+        assert_eq!(taken(), chain.rows);
+        let last = &chain.rows[3].next_head;
+        assert_eq!(mapped.count_next_head(last).await.expect("a count"), 1);
+
+        let store = AnyStore::new(spy);
+        let read = store.iter_persisted_chain(&chain.workflow).await;
+        let mut read = read.expect("readable");
+        let rows = read.next_rows().await.expect("readable");
+        read.recycle(rows);
+        assert_eq!(taken(), chain.rows);
     });
 }
 

@@ -2,8 +2,8 @@
 
 use piton_ledger::{ChainHead, Sequence, TransitionEvent, VulnState};
 use piton_store::{
-    AppendLock, CheckpointStore, CheckpointStoreExt, PersistedChain, Repin, Stored, Tail,
-    WorkflowCatalog,
+    AppendLock, CheckpointStore, CheckpointStoreExt, MappedChain, PersistedChain, Repin, Stored,
+    Tail, WorkflowCatalog,
 };
 
 use crate::harness::{Harness, Settings};
@@ -46,6 +46,15 @@ pub async fn c08_reads_give_the_sealed_bytes<H: Harness>() {
         assert_eq!(count, 0, "a head that no row has stands nowhere");
     }
     assert!(chain.next_rows().await.expect("rows").is_empty());
+    let chain = store.iter_persisted_chain(&workflow).await.expect("rows");
+    let mut chain = chain.map_batches(|rows| rows);
+    let mut mapped = Vec::new();
+    while let Some(batch) = chain.next_batch().await.expect("rows") {
+        mapped.extend(batch);
+    }
+    assert_eq!(mapped, rows, "mapped batches are of the same rows");
+    let last = &rows[rows.len() - 1].next_head;
+    assert_eq!(chain.count_next_head(last).await.expect("a count"), 1);
 }
 
 /// Reads give what is persisted even when the pin speaks against it.

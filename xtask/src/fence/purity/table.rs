@@ -65,6 +65,7 @@ pub(super) const PURE: &[Pure] = &[
         pace: Pace::Port,
         may_name: VERIFIER_MAY_NAME,
     },
+    walk("crates/piton-verify/src/batch.rs"),
     walk("crates/piton-verify/src/walk.rs"),
     walk("crates/piton-verify/src/verdict.rs"),
     walk("crates/piton-verify/src/expectation.rs"),
