@@ -116,6 +116,17 @@ impl Paths {
         Ok(Some(()))
     }
 
+    /// A journal means that somebody changed the database in another way than ours and did not
+    /// finish. To go on would be to ignore it, or to play it back and so to remove it.
+    pub(crate) fn refuse_journal(&self, call: &Call<'_>) -> Result<(), StoreError> {
+        match holds_bytes(&self.journal()).map_err(|error| call.io(error))? {
+            Held::Nothing => Ok(()),
+            Held::Bytes => Err(call.unfit(
+                "a rollback journal stands beside the database: a transaction of another program did not finish; let that program, or the SQLite shell, open the database and end it",
+            )),
+        }
+    }
+
     /// Where case does not tell names apart, one directory would be two workflows.
     fn refuse_other_case(
         &self,
@@ -273,6 +284,21 @@ fn create_directory(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// Whether a file holds anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Held {
+    Nothing,
+    Bytes,
+}
+
+/// Says whether a file is there and holds anything.
+pub(crate) fn holds_bytes(path: &Path) -> io::Result<Held> {
+    Ok(match stamp(path)? {
+        Some(stamp) if stamp.length > 0 => Held::Bytes,
+        Some(_) | None => Held::Nothing,
+    })
 }
 
 fn look(path: &Path) -> io::Result<Option<fs::Metadata>> {

@@ -23,7 +23,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
 use crate::connection::{self, Layout};
 use crate::error::{Call, is_cannot_open};
-use crate::paths::{self, Database, Paths};
+use crate::paths::{self, Database, Held, Paths};
 use crate::schema::LAYOUT_VERSION;
 use crate::wal::{self, Commits};
 
@@ -67,7 +67,7 @@ pub(crate) async fn open(root: &Path, call: &Call<'_>) -> Result<Option<Reader>,
             return Ok(None);
         }
         if paths.database().map_err(|error| call.io(error))? == Database::Blank {
-            match holds_bytes(&paths.wal(), call)? {
+            match paths::holds_bytes(&paths.wal()).map_err(|error| call.io(error))? {
                 Held::Nothing => return Ok(None),
                 // The first append may have made both since the database was looked for. It moves
                 // the whole database into place before there is a log, and never takes it away.
@@ -80,7 +80,7 @@ pub(crate) async fn open(root: &Path, call: &Call<'_>) -> Result<Option<Reader>,
                 }
             }
         }
-        refuse_journal(&paths, call)?;
+        paths.refuse_journal(call)?;
         match try_open(&paths, call).await? {
             Ok(reader) if reader.layout.fault.is_some() => {
                 let reason = reader.layout.fault.unwrap_or_default();
@@ -97,32 +97,6 @@ pub(crate) async fn open(root: &Path, call: &Call<'_>) -> Result<Option<Reader>,
             Err(error) if is_cannot_open(&error) && attempt < ATTEMPTS => attempt += 1,
             Err(error) => return Err(call.sql(error)),
         }
-    }
-}
-
-/// Whether a file holds anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Held {
-    Nothing,
-    Bytes,
-}
-
-fn holds_bytes(path: &Path, call: &Call<'_>) -> Result<Held, StoreError> {
-    let stamp = paths::stamp(path).map_err(|error| call.io(error))?;
-    Ok(match stamp {
-        Some(stamp) if stamp.length > 0 => Held::Bytes,
-        Some(_) | None => Held::Nothing,
-    })
-}
-
-/// A journal means that somebody changed the database in another way than ours and did not
-/// finish. To read on would be to ignore it or to write.
-fn refuse_journal(paths: &Paths, call: &Call<'_>) -> Result<(), StoreError> {
-    match holds_bytes(&paths.journal(), call)? {
-        Held::Nothing => Ok(()),
-        Held::Bytes => Err(call.unfit(
-            "a rollback journal stands beside the database: a transaction of another program did not finish",
-        )),
     }
 }
 

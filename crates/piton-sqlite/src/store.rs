@@ -240,6 +240,7 @@ impl Inner {
             Checkout::Exhausted => return Err(call.busy()),
         };
         paths.inspect(call)?;
+        paths.refuse_journal(call)?;
         let _opening = self.exclude_frozen_readers(paths, call).await?;
         connection::open(self, locked, Place::Database, permit, call)
             .await
