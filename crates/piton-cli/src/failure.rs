@@ -197,7 +197,7 @@ pub(crate) fn advice(error: &StoreError) -> Option<&'static str> {
             retry: Retry::IsUseless,
             ..
         } => Some(
-            "see to the disk and the permissions of the store; nothing was decided about the chain",
+            "see to the disk, the permissions and the schema of the store; nothing was decided about the chain",
         ),
         StoreError::StaleHead { .. }
         | StoreError::PinContradicted { .. }
