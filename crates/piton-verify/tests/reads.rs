@@ -317,6 +317,11 @@ fn rows_find_their_way_back() {
         let rows = read.next_rows().await.expect("readable");
         read.recycle(rows);
         assert_eq!(taken(), chain.rows);
+        let mut mapped = read.map_batches(|rows| rows);
+        while mapped.next_batch().await.expect("readable").is_some() {}
+        for (head, count) in [(last, 1), (&altered_head(last), 0)] {
+            assert_eq!(mapped.count_next_head(head).await.expect("a count"), count);
+        }
     });
 }
 
