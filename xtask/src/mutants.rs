@@ -93,7 +93,8 @@ pub(crate) fn run(workspace: &Workspace, packages: &[String]) -> Result<()> {
     report.judge(ACCEPTED)
 }
 
-/// Publishes the score of every package whose last run is still there, without another run.
+/// Publishes the score of every package whose last run is still there, without another run. Of a
+/// package that was not run here, what is on record stays, with its day.
 ///
 /// # Errors
 ///
@@ -101,9 +102,16 @@ pub(crate) fn run(workspace: &Workspace, packages: &[String]) -> Result<()> {
 pub(crate) fn record(workspace: &Workspace) -> Result<()> {
     let accepted = accepted(workspace)?;
     let mut packages = BTreeMap::new();
+    let mut earlier = Record::read(&workspace.root)?.packages;
     for suite in SUITES {
         if !outcomes_file(workspace, suite).exists() {
-            eprintln!("{} was not run here, and is left out", suite.package);
+            if let Some(run) = earlier.remove(suite.package) {
+                eprintln!(
+                    "{} was not run here: its run of {} stays",
+                    suite.package, run.date
+                );
+                packages.insert(suite.package.to_owned(), run);
+            }
             continue;
         }
         let Outcomes { date, mutants } = outcomes(workspace, suite)?;

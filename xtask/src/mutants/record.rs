@@ -33,6 +33,17 @@ pub(super) struct Run {
 }
 
 impl Record {
+    /// Reads what is on record.
+    ///
+    /// # Errors
+    ///
+    /// When the file can't be read.
+    pub(super) fn read(root: &Path) -> Result<Self> {
+        let json =
+            fs::read_to_string(root.join(JSON)).with_context(|| format!("{JSON} is missing"))?;
+        serde_json::from_str(&json).with_context(|| format!("{JSON} can't be read"))
+    }
+
     /// Writes both files.
     ///
     /// # Errors
@@ -132,8 +143,7 @@ mod tests {
 
     fn committed() -> (Workspace, Record) {
         let workspace = Workspace::open().expect("the workspace opens");
-        let json = fs::read_to_string(workspace.root.join(JSON)).expect("the record is committed");
-        let record = serde_json::from_str(&json).expect("the record can be read");
+        let record = Record::read(&workspace.root).expect("the record is committed");
         (workspace, record)
     }
 
